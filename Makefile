@@ -1,0 +1,93 @@
+# From anywhere: `make -C DIR run`, `make -f DIR/Makefile run`. Folders with a blank in their name work too.
+HERE := $(shell cd "$$(dirname "$(strip $(MAKEFILE_LIST))")" && pwd -P)
+
+ifneq ($(HERE),$(shell pwd -P))
+
+$(or $(MAKECMDGOALS),help): ; @$(MAKE) --no-print-directory -C "$(HERE)" $@
+.PHONY: $(or $(MAKECMDGOALS),help)
+
+else
+
+PYTHON ?= python3
+PORT ?= 3000
+BIN := .venv/bin
+
+# Nothing is written to the home directory, which may be missing or read-only.
+export PIP_CACHE_DIR ?= $(HERE)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export HYPOTHESIS_STORAGE_DIRECTORY := $(HERE)/.cache/hypothesis
+export DAGSTER_HOME := $(HERE)/dagster_home
+
+.PHONY: help setup run test lint format ui bench clean distclean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: .cache/stamps/jars ## Make .venv, install the pinned dependencies, find Java, fetch the Delta jars
+
+run: setup ## Check the contracts of the shipped example and draw their graph
+	@$(BIN)/lakelogic validate
+	@$(BIN)/lakelogic graph
+
+test: lint ## Run the linter, the type checker, the import rules and all tests (ARGS="-k name")
+	@$(BIN)/pytest $(ARGS)
+
+lint: setup ## Run the linter, the type checker and the import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --cache-dir .cache/import-linter
+
+format: setup ## Format the code and mend what the linter can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# The warning recommends a command of a further package.
+ui: setup ## Open Dagster's UI on this machine (PORT=3000)
+	@PYTHONWARNINGS='ignore:Function `dev_command`' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
+
+bench: setup ## Print the measurements
+	@$(BIN)/python -m benchmarks
+
+clean: ## Remove what runs and tests left behind
+	@rm -rf .lakehouse build *.egg-info .cache/ruff .cache/mypy .cache/pytest .cache/hypothesis .cache/import-linter
+	@find dagster_home -mindepth 1 ! -name dagster.yaml -delete
+	@find lakelogic_assets tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove the environment and every cache as well
+	@rm -rf .venv .cache
+
+# Only as root, or where sudo asks nothing: a set-up never waits for a password.
+define apt_install
+if ! command -v apt-get >/dev/null; then false; \
+elif [ "$$(id -u)" = 0 ]; then as_root=; \
+elif sudo -n true 2>/dev/null; then as_root="sudo -n"; \
+else false; fi && \
+echo "installing $(1) with apt-get" && $$as_root apt-get update -qq && \
+$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null
+endef
+
+fail = { echo "error: $(1)" >&2; exit 1; }
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  $(call fail,$(PYTHON) must be Python 3.11 or newer: name another with PYTHON=...)
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call apt_install,python3-venv); } || \
+	  $(call fail,$(PYTHON) cannot make a virtual environment: install python3-venv)
+	@$(PYTHON) -m venv --clear .venv
+
+# pyspark comes as source, so the pinned setuptools builds it instead of whichever is newest today.
+.venv/.installed: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "installing the pinned dependencies into .venv (some minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --use-pep517 --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+.cache/stamps/jars: .venv/.installed lakelogic_assets/spark/jars.py
+	@$(BIN)/python -m lakelogic_assets.spark.java >/dev/null 2>&1 || \
+	  { $(call apt_install,openjdk-17-jre-headless); } || { $(call apt_install,openjdk-21-jre-headless); } || true
+	@$(BIN)/python -m lakelogic_assets.spark.java >/dev/null
+	@$(BIN)/python -m lakelogic_assets.spark.jars
+	@mkdir -p $(@D) && touch $@
+
+endif
