@@ -1,0 +1,1 @@
+"""YAML → typed, merged, validated contracts. Knows neither Spark nor Dagster."""

@@ -1,0 +1,315 @@
+"""Files → a Registry: find the contracts of a project, resolve each, and judge them together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import Key
+from lakelogic_assets.contract.inheritance import Merged, Origin
+from lakelogic_assets.contract.lint import lint_contract, lint_project
+from lakelogic_assets.contract.placeholders import fill
+from lakelogic_assets.contract.problems import Location, Problem, shown
+from lakelogic_assets.contract.reading import Document, read_document
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.contract.registry_files import DriverRegistry, without_anchors
+from lakelogic_assets.contract.resolving import Resolved, resolve
+from lakelogic_assets.contract.resources import load_declarations
+from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
+from lakelogic_assets.contract.validation import validated
+from lakelogic_assets.errors import ContractError
+from lakelogic_assets.project import Project, find_project
+
+_SKIPPED_FOLDERS = frozenset({names.POLICY_PACKS_FOLDER, "node_modules", "__pycache__"})
+_CONTRACT_KEYS = frozenset("info model source materialization transformations quality external_logic extraction".split())
+
+
+@dataclass
+class _Found:
+    """What a walk through a folder turns up."""
+
+    systems: list[Path] = field(default_factory=list)
+    drivers: list[Path] = field(default_factory=list)
+    domains: list[Path] = field(default_factory=list)
+    others: list[Path] = field(default_factory=list)
+
+
+class _Loader:
+    """Collects contracts and problems while files are read; nothing of one file stops another."""
+
+    def __init__(self, project: Project, environ: Mapping[str, str]) -> None:
+        self.project = project
+        self.environ = environ
+        self.resolved: list[Resolved] = []
+        self.problems: list[Problem] = []
+        self.claimed: set[Path] = set()
+        self.contexts: dict[Path, SystemContext] = {}
+        self.unreadable: set[Path] = set()
+        self.named_olc: dict[Path, bool] = {}
+        self.boundary = project.root
+        self.files = 0
+
+    def tree(self, folder: Path) -> None:
+        """Load all that a folder holds; its indexes may not name files outside of it, or of the project."""
+        self.boundary = self.project.root if self.project.root in (folder, *folder.parents) else folder
+        found = _walk(folder)
+        for path in found.systems:
+            self.system(path)
+        for path in found.drivers:
+            self.driver(path)
+        for path in found.others:
+            if path not in self.claimed:
+                self.loose(path)
+        for path in found.domains:
+            self.domain(path)
+
+    def domain(self, path: Path) -> None:
+        """A domain's own problems are reported once, whether or not a system reads it."""
+        self.files += 1
+        self.problems += read_domain(path)[1]
+
+    def alone(self, path: Path) -> None:
+        """One file that no registry knows."""
+        self.boundary = path.parent
+        document = self.read(path)
+        if document:
+            self.resolved.append(resolve(document, self.standalone_context(path.parent)))
+
+    def system(self, path: Path) -> None:
+        self.files += 1
+        try:
+            context = load_system(path, self.project, self.environ)
+        except ContractError as error:
+            self.problems += error.problems
+            self.unreadable.add(path.parent)
+            return
+        self.problems += context.problems
+        self.contexts[path.parent] = context
+        assert context.merged is not None
+        # In an index, `{bronze_layer}` is a folder's name and always means bronze.
+        values = context.identity | {f"{layer}_layer": layer for layer in ("bronze", "silver", "gold")}
+        seen: set[tuple[str | None, str]] = set()
+        for index, entry in context.entries:
+            at = ("contracts", index)
+            identity = (entry.layer, entry.entity or entry.path)
+            if identity in seen:
+                what = f"entity `{entry.entity}`" if entry.entity else f"file `{entry.path}`"
+                message = f"The {what} stands twice{f' in layer {entry.layer}' if entry.layer else ''}."
+                where = context.merged.locate((*at, "entity" if entry.entity else "path"))
+                self.problems.append(Problem("LL302", message, where, at, identity[1]))
+                continue
+            seen.add(identity)
+            file = self.claim(path.parent, fill(entry.path, values), context.merged.locate((*at, "path")))
+            document = self.read(file) if file else None
+            if document:
+                self.resolved.append(resolve(document, context, entry, at))
+
+    def driver(self, path: Path) -> None:
+        """A driver's registry: entities with a path for each layer."""
+        document = self.read(path)
+        if document is None:
+            return
+        registry, problems = validated(DriverRegistry, without_anchors(document.data), document.locate)
+        self.problems += problems
+        if registry is None:
+            return
+        context = self.standalone_context(path.parent).named(registry.domain, registry.system)
+        for index, entry in enumerate(registry.entries):
+            place = {"entity": entry.entity, "enabled": entry.enabled, "depends_on": entry.depends_on, "registered": True}
+            for layer, relative in entry.paths.items():
+                key = ("contracts", layer) if layer else ("contract_path",)
+                file = self.claim(path.parent, relative, document.locate(("entries", index, *key)))
+                contract = self.read(file) if file else None
+                if contract:
+                    resolved = resolve(contract, context, layer=layer, **place)
+                    resolved.merged.origins["depends_on",] = Origin(document, ("entries", index, "depends_on"))
+                    self.resolved.append(resolved)
+
+    def loose(self, path: Path) -> None:
+        """A contract that no index names: inside a system it is known but not run."""
+        document = self.read(path)
+        if document is None or not self.is_contract(path, document):
+            return
+        home = next((folder for folder in path.parents if folder in self.contexts or folder in self.unreadable), None)
+        if home is None:
+            self.resolved.append(resolve(document, self.standalone_context(path.parent)))
+            return
+        if home in self.unreadable:
+            # What its system says is not known, so nothing that is missing can be held against it.
+            alone = replace(self.standalone_context(path.parent), environment_known=False)
+            self.resolved.append(resolve(document, alone))
+            return
+        context = self.contexts[home]
+        self.problems.append(Problem("LL310", f"`{path.name}` is in no index of its system.", Location(path)))
+        self.resolved.append(resolve(document, context, enabled=False))
+
+    def is_contract(self, path: Path, document: Document) -> bool:
+        """`*.olc.yaml` says so itself; beside such a file, and without any key of a contract, YAML is something else."""
+        if ".olc." in path.name:
+            return True
+        folder = path.parent
+        if folder not in self.named_olc:
+            self.named_olc[folder] = any(folder.glob("*.olc.y*ml"))
+        return bool(_CONTRACT_KEYS & document.data.keys()) and not self.named_olc[folder]
+
+    def standalone_context(self, folder: Path) -> SystemContext:
+        """The context of contracts that no system names, with the nearest `_domain.yaml` above them."""
+        root = self.boundary
+        inside = [each for each in (folder, *folder.parents) if each == root or root in each.parents]
+        domain_file = next((each / names.DOMAIN_FILE for each in inside if (each / names.DOMAIN_FILE).is_file()), None)
+        key = domain_file or Path()
+        if key not in self.contexts:
+            domain, problems = read_domain(domain_file) if domain_file else (None, [])
+            self.problems += problems
+            self.contexts[key] = standalone(self.project, self.environ, domain)
+        return self.contexts[key]
+
+    def claim(self, folder: Path, relative: str, where: Location) -> Path | None:
+        """The file that an index names, if it exists inside the project."""
+        path = Path(os.path.normpath(folder / relative))
+        if path in self.claimed:
+            return None  # another index has it already
+        root = os.path.realpath(self.boundary)
+        try:
+            inside = os.path.commonpath([root, os.path.realpath(path)]) == root
+            exists = inside and path.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            inside, exists = True, False
+        if not inside:
+            self.problems.append(Problem("LL311", f"`{relative}` is outside of {self.boundary}.", where, found=relative))
+        elif not exists:
+            self.problems.append(Problem("LL301", f"{shown(relative)} does not exist.", where, found=relative))
+        self.claimed.add(path)
+        return path if exists else None
+
+    def read(self, path: Path) -> Document | None:
+        self.files += 1
+        try:
+            return read_document(path)
+        except ContractError as error:
+            self.problems += error.problems
+            return None
+
+    def registry(self, only: Sequence[Path] | None = None) -> Registry:
+        """Judge what was loaded; `only` keeps the problems of these files, wherever a value of theirs is from."""
+        contracts: dict[Key, Contract] = {}
+        merged: dict[Key, Merged] = {}
+        duplicates: list[tuple[Resolved, Contract]] = []
+        own: list[Problem] = []
+        # Of two contracts for one table, the one that runs is the table's.
+        for each in sorted(self.resolved, key=lambda each: not (each.contract and each.contract.place.enabled)):
+            self.problems += each.problems
+            own += each.problems if only is not None and each.path in only else ()
+            contract = each.contract
+            if contract is None:
+                continue
+            self.problems += lint_contract(contract, each.merged)
+            first = contracts.get(contract.key)
+            if first and contract.place.enabled and _same_scope(contract, first):
+                duplicates.append((each, first))
+            else:
+                key = contract.key if first is None else (*contract.key, str(each.path))
+                contracts[key], merged[key] = contract, each.merged
+        registry = Registry(contracts, merged, files=self.files)
+        self.problems += lint_project(registry, duplicates, self.project)
+        kept = [*own, *self.above(only), *_of_files(self.problems, only)] if only is not None else self.problems
+        return replace(registry, problems=tuple(sorted(dict.fromkeys(kept), key=_place_of)))
+
+    def above(self, files: Sequence[Path]) -> Iterator[Problem]:
+        """A file below a registry that cannot be read has that registry's problems."""
+        broken = {folder / names.SYSTEM_FILE for path in files for folder in path.parents if folder in self.unreadable}
+        return (problem for problem in self.problems if problem.location.file in broken)
+
+
+def load_project(project: Project | None = None, environ: Mapping[str, str] | None = None) -> Registry:
+    """Every contract of a project, and every problem of its files; problems never raise."""
+    project = project or find_project()
+    environ = os.environ if environ is None else environ
+    declarations = load_declarations(project, environ)
+    loader = _Loader(replace(project, values={**declarations.values, **project.values}), environ)
+    loader.problems += declarations.problems
+    loader.files += declarations.files
+    loader.tree(project.contracts)
+    return loader.registry()
+
+
+def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, str] | None = None) -> Registry:
+    """The contracts of some files and folders.
+
+    What belongs to a registry is loaded together with it, because it inherits from it, but only the problems of
+    the files that were asked for are kept; any other file stands alone.
+    """
+    environ = os.environ if environ is None else environ
+    asked = [Path(os.path.abspath(path)) for path in paths]
+    folder = project.root / "contracts"
+    if folder.is_dir() and all(folder in (path, *path.parents) for path in asked):
+        declarations = load_declarations(project, environ)
+        loader = _Loader(replace(project, values={**declarations.values, **project.values}), environ)
+        loader.tree(folder)
+        return loader.registry(only=asked)
+    loader = _Loader(project, environ)
+    for tree in dict.fromkeys(tree_of(path) for path in asked):
+        loader.tree(tree) if tree.is_dir() else loader.alone(tree)
+    return loader.registry(only=asked)
+
+
+def load_contract(path: Path | str, project: Project | None = None, environ: Mapping[str, str] | None = None) -> Contract:
+    """One contract, resolved with the registries above it; raises ContractError with everything that is wrong."""
+    path = Path(path).resolve()
+    home = next((folder.parent for folder in reversed(path.parents) if folder.name == "contracts"), path.parent)
+    registry = load_paths([path], project or Project(home), environ)
+    found = next((contract for contract in registry if contract.place.path == path), None)
+    if found is None or registry.errors:
+        raise ContractError(registry.errors or [Problem("LL009", "The file is not a contract.", Location(path))])
+    return found
+
+
+def tree_of(path: Path) -> Path:
+    """The tree of domains that a path belongs to; a file outside of any registry is its own."""
+    folder = path if path.is_dir() else path.parent
+    registries = (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE)
+    tops = [each for each in (folder, *folder.parents) if any((each / name).is_file() for name in registries)]
+    return (tops[-1].parent if (tops[-1] / names.DOMAIN_FILE).is_file() else tops[-1]) if tops else path
+
+
+def _walk(folder: Path) -> _Found:
+    found = _Found()
+    for directory, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        for name in sorted(files):
+            if name.endswith((".yaml", ".yml")):
+                _sort_in(found, Path(directory, name))
+    return found
+
+
+def _sort_in(found: _Found, path: Path) -> None:
+    kinds = {names.SYSTEM_FILE: found.systems, names.REGISTRY_FILE: found.drivers, names.DOMAIN_FILE: found.domains}
+    if path.name in kinds:
+        kinds[path.name].append(path)
+    elif not path.name.startswith(("_", ".")):
+        found.others.append(path)
+
+
+def _same_scope(one: Contract, other: Contract) -> bool:
+    """Contracts without a domain are namesakes only within one folder."""
+    if one.domain:
+        return True
+    first, second = one.place.path, other.place.path
+    return first is None or second is None or first.parent == second.parent
+
+
+def _of_files(problems: Iterable[Problem], files: Sequence[Path]) -> Iterator[Problem]:
+    wanted = frozenset(files)
+
+    def asked(file: Path | None) -> bool:
+        return file is None or not wanted.isdisjoint((file, *file.parents))
+
+    return (problem for problem in problems if asked(problem.location.file))
+
+
+def _place_of(problem: Problem) -> tuple[str, int, int, str]:
+    return str(problem.location.file or ""), problem.location.line, problem.location.column, problem.code

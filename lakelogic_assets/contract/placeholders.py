@@ -1,0 +1,121 @@
+"""`{name}` from the registry and `${NAME}` from the environment, filled into text.
+
+Contracts hold braces that are no placeholders (`\\d{4}`), so only known names are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from lakelogic_assets.contract.problems import YamlPath
+
+SECRETS = frozenset({"LAKELOGIC_PII_KEY", "LAKELOGIC_PII_SALT"})
+"""Variables that no contract may read: their value would end up in logs and plans."""
+
+PATH_KEYS = frozenset(
+    "path target_path location target table archive_path manifest_path pipeline_log_table catalog domain_catalog"
+    " storage_root data_root landing_root quarantine_root log_root storage_account external_location_root".split()
+)
+_PATH_SECTIONS = frozenset("source server links materialization quarantine environments storage external_logic".split())
+_FREE_KEYS = frozenset({"notifications", "dlt", "options", "args", "partition_filters", "table_properties"})
+MAX_DEFAULTS = 20
+_SQL_KEYS = frozenset("sql sql_spark sql_duckdb query filter key_expr aggregations".split())
+_PLACEHOLDER = re.compile(r"(?<![${])\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BRACE = re.compile(r"[{}]")
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """Replace the placeholders that have a value; leave every other brace alone."""
+    return _PLACEHOLDER.sub(lambda m: str(values[m[1]]) if m[1] in values else m[0], text) if "{" in text else text
+
+
+def unfilled(text: str) -> list[str]:
+    return _PLACEHOLDER.findall(text)
+
+
+def expand(text: str, environ: Mapping[str, str], missing: Callable[[str], None]) -> str:
+    """Replace `${NAME}` and `${NAME:-default}`; a default may hold another. What is not set becomes empty, reported."""
+    return _Expansion(text, environ, missing).between(0, len(text), 0)
+
+
+class _Expansion:
+    """One text, with its brackets matched once: a hostile text is as cheap as any other of its length."""
+
+    def __init__(self, text: str, environ: Mapping[str, str], missing: Callable[[str], None]) -> None:
+        self.text = text
+        self.environ = environ
+        self.missing = missing
+        self.closing = _closing_braces(text)
+
+    def between(self, position: int, stop: int, depth: int) -> str:
+        parts: list[str] = []
+        while depth <= MAX_DEFAULTS and 0 <= (start := self.text.find("${", position, stop)):
+            name, end = _NAME.match(self.text, start + 2, stop), self.closing.get(start + 1)
+            has_default = name is not None and end is not None and self.text.startswith(":-", name.end(), end)
+            if name is None or end is None or not (name.end() == end or has_default):
+                parts.append(self.text[position : start + 2])
+                position = start + 2
+                continue
+            default = name.end() + 2 if has_default else None
+            parts += self.text[position:start], self.value(name[0], default, end, depth)
+            position = end + 1
+        return "".join(parts) + self.text[position:stop]
+
+    def value(self, name: str, default: int | None, end: int, depth: int) -> str:
+        if name not in SECRETS:
+            if self.environ.get(name):
+                return self.environ[name]
+            if default is not None:
+                return self.between(default, end, depth + 1)
+        self.missing(name)
+        return ""
+
+
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each opening brace is closed."""
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            closing[opened.pop()] = brace.start()
+    return closing
+
+
+def is_sql(path: YamlPath) -> bool:
+    """SQL never gets environment variables: what Spark runs is what stands in the file."""
+    return any(part in _SQL_KEYS for part in path)
+
+
+def is_path(path: YamlPath) -> bool:
+    """Whether a text says where data is: a gap in it would send data to the wrong place."""
+    return bool(path) and path[-1] in PATH_KEYS and path[0] in _PATH_SECTIONS and not _FREE_KEYS.intersection(path)
+
+
+def rewritten(value: Any, change: Callable[[str, YamlPath], str], path: YamlPath = ()) -> Any:
+    """The same structure with every text changed; what does not change is shared, not copied."""
+    if isinstance(value, str):
+        return change(value, path) if "{" in value else value
+    if isinstance(value, dict):
+        return _rewritten_items(value, value.items(), change, path)
+    if isinstance(value, list):
+        return _rewritten_items(value, enumerate(value), change, path)
+    return value
+
+
+def _rewritten_items(whole: Any, items: Iterable[tuple[Any, Any]], change: Callable[[str, YamlPath], str], path: YamlPath) -> Any:
+    """Runs over every value of every contract, so it copies and names only what may change."""
+    result = whole
+    for key, item in items:
+        if isinstance(item, str) and "{" not in item:
+            continue
+        if isinstance(item, str | dict | list):
+            new = rewritten(item, change, (*path, key))
+            if new is not item:
+                result = whole.copy() if result is whole else result
+                result[key] = new
+    return result

@@ -1,0 +1,102 @@
+"""A problem: what is wrong, where, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lakelogic_assets.contract.codes import CODES, Severity
+
+YamlPath = tuple[str | int, ...]
+
+
+class Location(NamedTuple):
+    """Where something stands in a file; line and column count from 1."""
+
+    file: Path | None = None
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file or '<contract>'}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding. `message` is a whole sentence; the other fields let programs act on it."""
+
+    code: str
+    message: str
+    location: Location = Location()
+    path: YamlPath = ()
+    found: Any = None
+    allowed: tuple[str, ...] = ()
+    suggestion: str | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return CODES[self.code].severity
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity == "error"
+
+    @property
+    def advice(self) -> str:
+        """The cure for this very problem, or the general one of its code."""
+        return f"Did you mean `{self.suggestion}`?" if self.suggestion else CODES[self.code].cure
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.severity} {self.code}: {self.message} {self.advice}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "file": str(self.location.file) if self.location.file else None,
+            "line": self.location.line,
+            "column": self.location.column,
+            "path": dotted(self.path),
+            "message": self.message,
+            "found": _plain(self.found),
+            "allowed": list(self.allowed),
+            "suggestion": self.suggestion,
+            "advice": self.advice,
+        }
+
+
+def dotted(path: YamlPath) -> str:
+    """`("quality", "row_rules", 2, "sql")` → `quality.row_rules[2].sql`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def nearest(word: object, allowed: Iterable[str]) -> str | None:
+    """The allowed word that is one slip of the hand away, if there is one."""
+    if not isinstance(word, str):
+        return None
+    folded = {candidate.lower().replace("-", "_"): candidate for candidate in allowed}
+    close = get_close_matches(word.lower().replace("-", "_").strip(), list(folded), n=1, cutoff=0.72)
+    return folded[close[0]] if close else None
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as it is quoted in a message: short, on one line."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def listed(words: Iterable[str], limit: int = 12) -> str:
+    words = list(words)
+    extra = f", … ({len(words) - limit} more)" if len(words) > limit else ""
+    return ", ".join(words[:limit]) + extra
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | None) else shown(value, 200)

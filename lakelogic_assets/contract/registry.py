@@ -1,0 +1,75 @@
+"""All contracts of a project, found by name and put into order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import Graph, Key, Names, build_graph
+from lakelogic_assets.contract.inheritance import Merged
+from lakelogic_assets.contract.problems import Problem
+from lakelogic_assets.errors import NotFoundError
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The valid contracts of a project, where their values came from, and the problems of all its files."""
+
+    contracts: Mapping[Key, Contract]
+    merged: Mapping[Key, Merged]
+    problems: tuple[Problem, ...] = ()
+    files: int = 0
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.is_error)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if not problem.is_error)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return build_graph(self.contracts)
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.contracts.values())
+
+    def __iter__(self) -> Iterator[Contract]:
+        return iter(self.contracts.values())
+
+    def __len__(self) -> int:
+        return len(self.contracts)
+
+    def find(self, name: str) -> Contract:
+        """A contract by its table, `domain/table`, entity or file name."""
+        key = self._names.find(name.removesuffix(".yaml").removesuffix(".yml"))
+        if key is None:
+            near = self._names.nearest(name)
+            raise NotFoundError(f"There is no contract called {name!r}.", [near] if near else [])
+        return self.contracts[key]
+
+    def select(self, words: Iterable[str]) -> frozenset[Key]:
+        """Contracts by name, glob, `layer:silver`, `domain:retail`, `system:crm`; `+name` and `name+` take neighbours."""
+        chosen: frozenset[Key] = frozenset()
+        for word in words:
+            name = word.strip("+")
+            keys = self._matching(name)
+            chosen |= self.graph.around(keys, up=word.startswith("+"), down=word.endswith("+"))
+        return chosen
+
+    def _matching(self, word: str) -> frozenset[Key]:
+        attribute, _, value = word.partition(":")
+        if value and attribute in ("layer", "domain", "system", "tag"):
+            found = frozenset(c.key for c in self if fnmatchcase(str(getattr(c, attribute, None) or ""), value))
+        elif any(letter in word for letter in "*?["):
+            found = frozenset(c.key for c in self if fnmatchcase(c.table, word) or fnmatchcase("/".join(c.key), word))
+        else:
+            found = frozenset({self.find(word).key})
+        if not found:
+            raise NotFoundError(f"Nothing is selected by {word!r}.")
+        return found

@@ -1,0 +1,191 @@
+"""The registry layer: `_domain.yaml`, `_system.yaml` and the driver's `_registry.yaml`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field
+
+from lakelogic_assets.contract.base import Bag, Count, Fraction, Name, Names, OpenSection, Section
+from lakelogic_assets.contract.lineage import Lineage
+from lakelogic_assets.contract.notifications import Notification
+from lakelogic_assets.contract.quarantine import Quarantine
+from lakelogic_assets.contract.service_levels import Anomaly
+
+PerLayer = dict[str, Bag]
+
+
+class Contact(Section):
+    name: str | None = None
+    role: str | None = None
+    email: str | None = None
+    slack: str | None = None
+
+
+class Ownership(Section):
+    domain_owner: str | None = None
+    team: str | None = None
+    contacts: tuple[Contact, ...] = ()
+    cost_center: str | None = None
+    jira_project: str | None = None
+
+
+class SloFreshness(Section):
+    max_delay_minutes: float | None = None
+    check_column: str | None = None
+    max_source_delay_minutes: float | None = None
+    source_check_columns: Names = Field(default=(), validation_alias=AliasChoices("source_check_columns", "source_check_column"))
+    exclude_tables: Names = ()
+    warn_only: bool | None = None
+
+
+class SloRowCount(Section):
+    min_rows: Count | None = None
+    max_rows: Count | None = None
+    warn_only: bool | None = None
+    check_field: str | None = None
+    anomaly: Anomaly | None = None
+    anomaly_multiplier: float | None = None
+    skip_reprocess_days: Count | None = None
+
+
+class SloQualityLevel(Section):
+    min_good_ratio: Fraction | None = None
+    max_quarantine_ratio: Fraction | None = None
+
+
+class SloQuality(SloQualityLevel):
+    by_severity: dict[str, SloQualityLevel] = Field(default_factory=dict)
+
+
+class SloSchedule(OpenSection):
+    """Retired by the public engine: read, kept, not acted upon."""
+
+    environments: Names = ()
+    timezone: str | None = None
+
+
+class Slo(Section):
+    freshness: SloFreshness | dict[str, SloFreshness] | None = None
+    row_count: SloRowCount | dict[str, SloRowCount] | None = None
+    quality: SloQuality | None = None
+    schedule: SloSchedule | None = None
+    availability: Bag | None = None
+    completeness: Bag | None = None
+
+
+class Budget(Section):
+    daily_limit: float | None = None
+    weekly_limit: float | None = None
+    monthly_limit: float | None = None
+    per_run_anomaly_multiplier: float = 3.0
+    alert_channels: Names = ()
+
+
+class Cost(OpenSection):
+    """Rates and clusters differ between platforms, so the rest of the block is kept as it is."""
+
+    currency: str | None = None
+    budget: Budget | None = None
+
+
+class NotificationsBlock(Section):
+    enabled: bool | None = None
+    channels: tuple[Notification, ...] = ()
+
+
+class RegistryFile(Section):
+    """What a domain and a system may both say."""
+
+    domain: str | None = None
+    ownership: Ownership | None = None
+    slo: Slo | None = None
+    cost: Cost | None = None
+    notifications: tuple[Notification, ...] | NotificationsBlock | None = None
+    notifications_enabled: bool | None = None
+    observatory: Bag | None = None
+    compliance: Bag | None = None
+    retention: dict[str, str] | None = None
+    quarantine: Quarantine | None = None
+    lineage: Lineage | None = None
+    materialization: PerLayer | None = None
+    server: PerLayer | None = None
+    bronze_layer: str | None = None
+    silver_layer: str | None = None
+    gold_layer: str | None = None
+    active_gates: Bag | None = None
+    quality_coverage: Bag | None = None
+    extraction_defaults: Bag | None = None
+    test_data: Any = None
+    extensions: Bag | None = None
+
+
+class DomainFile(RegistryFile):
+    products: tuple[Bag, ...] = ()
+    environments: dict[str, Bag] = Field(default_factory=dict)
+    storage: Bag | None = None
+    metadata: Bag | None = None
+
+
+class IndexEntry(OpenSection):
+    """One contract of a system; keys beyond these are copied onto the contract where it is silent."""
+
+    path: Name
+    layer: str | None = None
+    entity: str | None = None
+    enabled: bool = Field(default=True, validation_alias=AliasChoices("enabled", "active"))
+    depends_on: Names = ()
+
+
+class ExternalSource(Section):
+    name: Name
+    type: str | None = None
+    source_domain: str | None = None
+    catalog_path: str | None = None
+    path: str | None = None
+    format: str | None = None
+    owner: str | None = None
+    description: str | None = None
+    consumed_by: Names = ()
+
+
+class SystemFile(RegistryFile):
+    system: str | None = None
+    metadata: Bag | None = None
+    storage: Bag | None = None
+    environments: dict[str, Bag | None] = Field(default_factory=dict)
+    external_sources: tuple[ExternalSource, ...] = ()
+    contracts: tuple[IndexEntry, ...] = ()
+
+
+class DriverEntry(Section):
+    """One entity of a driver registry: a path for each layer, or one path."""
+
+    entity: Name
+    enabled: bool = True
+    contracts: dict[str, str] | None = None
+    contract_path: str | None = None
+    depends_on: Names = ()
+
+    @property
+    def paths(self) -> dict[str | None, str]:
+        paths: dict[str | None, str] = dict(self.contracts or {})
+        if self.contract_path:
+            paths[None] = self.contract_path
+        return paths
+
+
+class DriverRegistry(Section):
+    entries: tuple[DriverEntry, ...]
+    domain: str | None = None
+    system: str | None = None
+    cloud: Bag | None = None
+    upstream_freshness: Bag | None = None
+
+
+RegistryKind = Literal["domain", "system", "driver"]
+
+
+def without_anchors(data: dict[str, Any]) -> dict[str, Any]:
+    """`x-…` keys only hold YAML anchors."""
+    return {key: value for key, value in data.items() if not key.startswith("x-")}

@@ -1,0 +1,263 @@
+"""The rules a contract really has: shorthands spelled out, names derived, phases decided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from lakelogic_assets.contract import quality as forms
+from lakelogic_assets.contract.base import Phase
+from lakelogic_assets.contract.columns import post_created
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.model import FieldDefinition
+from lakelogic_assets.contract.problems import YamlPath
+from lakelogic_assets.contract.sql import expression_facts
+
+Severity = Literal["error", "warning", "info"]
+R = TypeVar("R", "RowRule", "DatasetRule")
+KNOWN_SEVERITIES = ("error", "warning", "info", "warn", "critical", "high", "medium", "low", "blocker")
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedLength:
+    """A text no longer than a field may be."""
+
+    max_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A field's own `min`, `max` or `accepted_values`, which lets NULL pass."""
+
+    min: float | None = None
+    max: float | None = None
+    values: tuple[Any, ...] | None = None
+
+
+RowTest = (
+    str
+    | forms.NotNull
+    | forms.AcceptedValues
+    | forms.RegexMatch
+    | forms.Range
+    | forms.ReferentialIntegrity
+    | forms.LifecycleWindow
+    | AcceptedLength
+    | Hint
+)
+"""What a row rule tests; a bare `str` is an SQL expression."""
+
+DatasetTest = str | forms.Unique | forms.NullRatio | forms.RowCountBetween
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """One check of one row. It passes where it is TRUE; NULL fails unless `null_passes`."""
+
+    name: str
+    test: RowTest
+    columns: tuple[str, ...]
+    category: str
+    severity: Severity
+    phase: Phase
+    null_passes: bool
+    written_at: YamlPath
+    label: str | None = None
+    description: str | None = None
+    bounds: forms.Bounds | None = None
+    written_phase: Phase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRule:
+    """One check of all good rows together."""
+
+    name: str
+    test: DatasetTest
+    columns: tuple[str, ...]
+    category: str
+    severity: Severity
+    phase: Phase
+    written_at: YamlPath
+    label: str | None = None
+    description: str | None = None
+    bounds: forms.Bounds | None = None
+
+
+def row_rules(contract: Contract) -> tuple[RowRule, ...]:
+    """Every row rule: required fields, rules of fields, hints of fields, then `row_rules`."""
+    late = post_created(contract)
+    written = list(_written_rules(contract, late))
+    rules = [*_field_rules(contract, written, late), *written]
+    return _with_unique_names(rules)
+
+
+def dataset_rules(contract: Contract) -> tuple[DatasetRule, ...]:
+    return _with_unique_names([_dataset_rule(rule, index) for index, rule in enumerate(contract.quality.dataset_rules)])
+
+
+def severity_of(word: str | None) -> Severity:
+    """Words nobody knows count as errors: a typo must not let bad rows through."""
+    folded = (word or "error").lower()
+    return "warning" if folded in ("warning", "warn") else "info" if folded == "info" else "error"
+
+
+def _field_rules(contract: Contract, written: Sequence[RowRule], late: frozenset[str]) -> Iterator[RowRule]:
+    injected = set(contract.scd2.injected_columns) if contract.scd2 else set[str]()
+    tested = {rule.columns[0] for rule in written if isinstance(rule.test, forms.NotNull)}
+    names = {rule.name for rule in written}
+    hints = contract.quality.enforce_field_hints and not contract.server.cast_to_string
+    hints = hints and contract.server.mode != "ingest"
+    for index, field in enumerate(contract.model.fields):
+        at: YamlPath = ("model", "fields", index)
+        if field.required and contract.quality.enforce_required and field.name not in tested | injected:
+            test = forms.NotNull(fields=(field.name,))
+            yield _rule(f"{field.name}_required", test, (field.name,), "completeness", None, (*at, "required"), late)
+        for number, rule in enumerate(field.rules):
+            yield _sql_rule(rule, rule.sql, rule, (*at, "rules", number), late)
+        if hints:
+            yield from (rule for rule in _hints(field, at, late) if rule.name not in names)
+
+
+def _hints(field: FieldDefinition, at: YamlPath, late: frozenset[str]) -> Iterator[RowRule]:
+    low, high = field.range or (None, None)
+    low = field.min if field.min is not None else low
+    high = field.max if field.max is not None else high
+    tests: dict[str, RowTest | None] = {
+        "accepted_values": Hint(values=field.accepted_values) if field.accepted_values else None,
+        "min": Hint(min=low) if low is not None else None,
+        "max": Hint(max=high) if high is not None else None,
+        "max_length": AcceptedLength(field.max_length) if field.max_length is not None else None,
+    }
+    for name, test in tests.items():
+        if test is not None:
+            rule = _rule(f"{field.name}_{name}", test, (field.name,), "validity", None, (*at, name), late)
+            yield replace(rule, null_passes=True)
+
+
+def _written_rules(contract: Contract, late: frozenset[str]) -> Iterator[RowRule]:
+    for index, entry in enumerate(contract.quality.row_rules):
+        at: YamlPath = ("quality", "row_rules", index)
+        kind = entry.kind
+        if entry.sql is not None:
+            yield _sql_rule(entry, entry.sql, entry, (*at, "sql"), late)
+        elif entry.not_null is not None:
+            for payload in entry.not_null:
+                for field in payload.fields:
+                    single = payload.model_copy(update={"fields": (field,)})
+                    yield _shorthand(entry, single, (field,), "not_null", "completeness", (*at, kind), late)
+        else:
+            yield _other_shorthand(entry, kind, at, late)
+
+
+def _other_shorthand(entry: forms.RowRule, kind: str, at: YamlPath, late: frozenset[str]) -> RowRule:
+    payload = getattr(entry, kind)
+    category = "consistency" if kind in ("referential_integrity", "lifecycle_window") else "validity"
+    if isinstance(payload, forms.LifecycleWindow):
+        named = payload.event_key or payload.field or ""
+        columns = tuple(column for column in (named, payload.event_ts) if column)
+        if payload.window:
+            category = "timeliness"
+    else:
+        columns = (payload.field,)
+    return _shorthand(entry, payload, columns, kind, category, (*at, kind), late)
+
+
+def _shorthand(
+    entry: forms.RowRule, payload: Any, columns: tuple[str, ...], kind: str, category: str, at: YamlPath, late: frozenset[str]
+) -> RowRule:
+    """A name inside the payload is the rule's name; one beside it is only a label."""
+    options = _Options.of(payload, entry)
+    name = payload.name or f"{columns[0]}_{kind}"
+    rule = _rule(name, payload, columns, category, options, at, late)
+    return replace(rule, label=entry.name)
+
+
+def _sql_rule(
+    options: forms.RuleOptions, sql: str, bounds: forms.Bounds, at: YamlPath, late: frozenset[str]
+) -> RowRule:
+    columns = tuple(sorted(expression_facts(sql).columns))
+    rule = _rule(options.name or slug(sql), sql, columns, "correctness", _Options.of(options), at, late)
+    return replace(rule, bounds=bounds if bounds.has_bounds else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    category: str | None = None
+    description: str | None = None
+    severity: str | None = None
+    phase: Phase | None = None
+    on_null: str | None = None
+
+    @classmethod
+    def of(cls, *sources: forms.RuleOptions) -> _Options:
+        """The first source that says something wins."""
+        said = {name: next((v for s in sources if (v := getattr(s, name)) is not None), None) for name in cls.__slots__}
+        return cls(**said)
+
+
+def _rule(
+    name: str, test: RowTest, columns: tuple[str, ...], category: str, options: _Options | None, at: YamlPath, late: frozenset[str]
+) -> RowRule:
+    options = options or _Options()
+    # Unwritten, a rule runs as early as its columns exist.
+    phase: Phase = options.phase or ("post" if any(column in late for column in columns) else "pre")
+    return RowRule(
+        name=name,
+        test=test,
+        columns=columns,
+        category=options.category or category,
+        severity=severity_of(options.severity),
+        phase=phase,
+        null_passes=options.on_null == "pass",
+        written_at=at,
+        description=options.description,
+        written_phase=options.phase,
+    )
+
+
+def _dataset_rule(entry: forms.DatasetRule, index: int) -> DatasetRule:
+    kind = entry.kind
+    test: Any = getattr(entry, kind)
+    payload = entry if isinstance(test, str) else test
+    columns: tuple[str, ...] = ()
+    if isinstance(test, forms.Unique):
+        columns, name, category = test.fields, f"{'_'.join(test.fields)}_unique", "uniqueness"
+    elif isinstance(test, forms.NullRatio):
+        columns, name, category = (test.field,), f"{test.field}_null_ratio", "completeness"
+    elif isinstance(test, forms.RowCountBetween):
+        name, category = "row_count_between", "volume"
+    else:
+        name, category = entry.name or slug(test), "correctness"
+    options = _Options.of(payload, entry)
+    return DatasetRule(
+        name=(payload.name or name) if not isinstance(test, str) else name,
+        test=test,
+        columns=columns,
+        category=options.category or category,
+        severity=severity_of(options.severity),
+        phase=options.phase or "post",
+        written_at=("quality", "dataset_rules", index, kind),
+        label=entry.name,
+        description=options.description,
+        bounds=entry if entry.has_bounds else None,
+    )
+
+
+def slug(sql: str) -> str:
+    """A name for a rule that has none, made of its own words."""
+    words = re.sub(r"[^A-Za-z0-9]+", "_", sql).strip("_").lower()
+    return words[:60].rstrip("_") or "rule"
+
+
+def _with_unique_names(rules: Sequence[R]) -> tuple[R, ...]:
+    """Results are reported by name, so a second rule of one name gets a number behind it."""
+    seen: dict[str, int] = {}
+    named: list[R] = []
+    for rule in rules:
+        seen[rule.name] = seen.get(rule.name, 0) + 1
+        count = seen[rule.name]
+        named.append(rule if count == 1 else replace(rule, name=f"{rule.name}_{count}"))
+    return tuple(named)

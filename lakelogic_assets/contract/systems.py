@@ -1,0 +1,221 @@
+"""A system's registry, resolved for one environment: what its contracts inherit and what fills their placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.inheritance import INHERITED_KEYS, Merged, under_system
+from lakelogic_assets.contract.lineage import STAMPS, Lineage
+from lakelogic_assets.contract.placeholders import SECRETS, expand, fill, is_path, is_sql, rewritten
+from lakelogic_assets.contract.problems import Problem, YamlPath, dotted, listed
+from lakelogic_assets.contract.reading import Document, read_document
+from lakelogic_assets.contract.registry_files import DomainFile, IndexEntry, SystemFile, without_anchors
+from lakelogic_assets.contract.validation import validated
+from lakelogic_assets.errors import ContractError
+from lakelogic_assets.project import Project
+
+DEFAULT_STORAGE = {
+    "domain_catalog": "{catalog}.{domain}",
+    "quarantine_root": "{catalog}.quarantine",
+    "landing_root": "{storage_root}/landing/{domain}/{system}",
+    "log_root": "{storage_root}/_logs",
+}
+"""Where a registry, or a contract without one, does not say it."""
+
+DEFAULT_VALUES = {"catalog": "lakehouse", "storage_root": ".lakehouse"}
+_LAYER_KEYS = ("bronze_layer", "silver_layer", "gold_layer")
+_EXPANDED_BLOCKS = ("metadata", "lineage", "quarantine", "compliance", "notifications", "ownership", "materialization", "server")
+
+
+_NO_ENTRY = {"path": "-", "enabled": False}
+"""Stands in for an index entry that cannot be read."""
+
+F = TypeVar("F", SystemFile, DomainFile)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemContext:
+    """Everything a contract gets from the registries above it."""
+
+    project: Project
+    environ: Mapping[str, str]
+    merged: Merged | None = None
+    file: SystemFile | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    environment_known: bool = True
+    problems: tuple[Problem, ...] = ()
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Domain and system, where the registry is no `_system.yaml`."""
+
+    @property
+    def folder(self) -> Path | None:
+        document = self.merged.document if self.merged else None
+        return document.path.parent if document and document.path else None
+
+    @property
+    def entries(self) -> Iterator[tuple[int, IndexEntry]]:
+        """The index, each entry with its number in the file."""
+        written = self.merged.data.get("contracts") if self.merged and self.file else ()
+        for number, entry in enumerate(self.file.contracts if self.file else ()):
+            if written and written[number] is not _NO_ENTRY:
+                yield number, entry
+
+    @property
+    def identity(self) -> dict[str, str]:
+        data = self.merged.data if self.merged else {}
+        found = {key: data[key] for key in ("domain", "system") if isinstance(data.get(key), str)}
+        aliases = {key: str(data.get(key) or key.removesuffix("_layer")) for key in _LAYER_KEYS}
+        return {**self.own, **found, **aliases}
+
+    def named(self, domain: str | None, system: str | None) -> SystemContext:
+        """The same context for a registry that says its own domain and system."""
+        said = {key: value for key, value in (("domain", domain), ("system", system)) if value}
+        return replace(self, own={**self.own, **said})
+
+    def values_for(self, domain: str | None, system: str | None) -> dict[str, str]:
+        """What placeholders stand for; the environment beats the registry's storage templates."""
+        known = {**self.identity}
+        known |= {key: value for key, value in (("domain", domain), ("system", system)) if value and key not in known}
+        environment = {key: fill(value, known) for key, value in self.values.items()}
+        environment = {key: fill(value, environment | known) for key, value in environment.items()}
+        storage = DEFAULT_STORAGE | self._storage()
+        storage = {key: fill(fill(value, environment | known), storage | environment | known) for key, value in storage.items()}
+        return storage | known | self._lineage_names() | environment
+
+    def _storage(self) -> dict[str, str]:
+        block = self.merged.data.get("storage") if self.merged else None
+        return {key: value for key, value in block.items() if isinstance(value, str)} if isinstance(block, dict) else {}
+
+    def _lineage_names(self) -> dict[str, str]:
+        block = self.merged.data.get("lineage") if self.merged else None
+        lineage = Lineage.model_construct(**block) if isinstance(block, dict) else Lineage()
+        return {f"{stamp.removesuffix('_path')}_column_name": lineage.column_of(stamp) for stamp in STAMPS}
+
+
+def standalone(project: Project, environ: Mapping[str, str], domain: Document | None = None) -> SystemContext:
+    """The context of a contract that no system names; a `_domain.yaml` above it still counts."""
+    values = _expanded_values(DEFAULT_VALUES, project, environ, Collector(None))
+    if domain is None:
+        return SystemContext(project, environ, values=values)
+    return SystemContext(project, environ, Merged(domain), values=values)
+
+
+def load_system(path: Path, project: Project, environ: Mapping[str, str]) -> SystemContext:
+    """Read `_system.yaml` and the `_domain.yaml` above it; raises only when the system cannot be read at all."""
+    document = read_document(path)
+    document, file, problems = _what_holds(SystemFile, document)
+    if file is None:
+        raise ContractError(problems)
+    domain, domain_problems = read_domain(path.parent.parent / names.DOMAIN_FILE)
+    merged, disagreed = under_system(document, domain)
+    collector = Collector(merged)
+    for at in disagreed:
+        collector.add("LL307", f"The system says `{dotted(at)}: {document.data[at[0]]}`, its domain {merged.data[at[0]]!r}.", at, document.locate(at))
+    _keep_what_fits(merged, document, collector)
+    known = project.environment in file.environments
+    if file.environments and not known:
+        message = f"`{project.environment}` is not one of the environments {listed(file.environments)}."
+        collector.add("LL303", message, ("environments",))
+    chosen = file.environments.get(project.environment) or {}
+    # An environment that is not there gets no values at all, so that nothing is written to a guessed place.
+    defaults = DEFAULT_VALUES if known or not file.environments else {}
+    values = _expanded_values({**defaults, **chosen}, project, environ, collector, ("environments", project.environment))
+    context = SystemContext(project, environ, merged, file, values, known or not file.environments)
+    _expand_blocks(context, collector)
+    return SystemContext(project, environ, merged, file, values, context.environment_known, (*problems, *domain_problems, *collector.problems))
+
+
+def read_domain(path: Path) -> tuple[Document | None, list[Problem]]:
+    """The domain's file, if there is one that can be read."""
+    if not path.is_file():
+        return None, []
+    try:
+        document = read_document(path)
+    except ContractError as error:
+        return None, list(error.problems)
+    document, file, problems = _what_holds(DomainFile, document)
+    return (document if file else None), problems
+
+
+def _what_holds(model: type[F], document: Document) -> tuple[Document, F | None, list[Problem]]:
+    """A registry file without the parts that are wrong, so that one slip does not silence a whole system."""
+    data = without_anchors(document.data)
+    file, problems = validated(model, data, document.locate)
+    if file is not None:
+        return document, file, problems
+    wrong = {problem.path[:2] if problem.path[:1] == ("contracts",) else problem.path[:1] for problem in problems}
+    kept = {key: value for key, value in data.items() if (key,) not in wrong}
+    if isinstance(entries := kept.get("contracts"), list):
+        # An entry stays in its place, so that the lines of the others are still right.
+        kept["contracts"] = [_NO_ENTRY if ("contracts", i) in wrong else entry for i, entry in enumerate(entries)]
+    file, _ = validated(model, kept, document.locate)
+    return Document(document.path, document.text, kept), file, problems
+
+
+class Collector:
+    """Gathers problems with the place of the file that caused them."""
+
+    def __init__(self, merged: Merged | None) -> None:
+        self.merged = merged
+        self.problems: list[Problem] = []
+
+    def add(self, code: str, message: str, path: YamlPath, location: Any = None, found: Any = None) -> None:
+        where = location or (self.merged.locate(path) if self.merged else None)
+        problem = Problem(code, message, where, path, found) if where else Problem(code, message, path=path, found=found)
+        self.problems.append(problem)
+
+    def expander(self, environ: Mapping[str, str], under: YamlPath = ()) -> Callable[[str, YamlPath], str]:
+        """Expands `${NAME}`, reporting what is not set: an error in a path, a warning elsewhere."""
+
+        def change(text: str, path: YamlPath) -> str:
+            if "${" not in text or is_sql(path):
+                return text
+            at = (*under, *path)
+            return expand(text, environ, lambda name: self.missing_variable(name, at))
+
+        return change
+
+    def missing_variable(self, name: str, path: YamlPath) -> None:
+        if name in SECRETS:
+            self.add("LL309", f"`{dotted(path)}` asks for the secret {name}.", path, found=name)
+        elif is_path(path):
+            self.add("LL305", f"`{dotted(path)}` needs the environment variable {name}, which is not set.", path, found=name)
+        else:
+            self.add("LL304", f"`{dotted(path)}` uses the environment variable {name}, which is not set.", path, found=name)
+
+
+def _expanded_values(
+    values: Mapping[str, Any], project: Project, environ: Mapping[str, str], collector: Collector, at: YamlPath = ()
+) -> dict[str, str]:
+    """The environment's values with the project's laid over them, expanded; nobody reports what is overlaid."""
+    own = {key: str(value) for key, value in values.items() if value is not None and key not in project.values}
+    expanded = rewritten(own, collector.expander(environ, at))
+    overlay = rewritten(dict(project.values), Collector(None).expander(environ))
+    return expanded | overlay
+
+
+def _expand_blocks(context: SystemContext, collector: Collector) -> None:
+    merged = context.merged
+    assert merged is not None
+    known = context.values_for(None, None)
+    for key in (*_EXPANDED_BLOCKS, "storage"):
+        if key in merged.data:
+            expanded = rewritten(merged.data[key], collector.expander(context.environ, (key,)))
+            # Layer templates may name the contract's own table, so only known names are filled here.
+            merged.data[key] = rewritten(expanded, lambda text, path: fill(text, known)) if key != "storage" else expanded
+
+
+def _keep_what_fits(merged: Merged, document: Document, collector: Collector) -> None:
+    """Where the domain's part makes a block invalid, the system's own block is used alone."""
+    for key in INHERITED_KEYS:
+        if key not in merged.data or merged.data[key] is document.data.get(key):
+            continue
+        file, problems = validated(SystemFile, {key: merged.data[key]}, merged.locate)
+        if file is None and key in document.data:
+            collector.add("LL308", f"The domain's `{key}` does not fit the system's: {problems[0].message}", (key,))
+            merged.data[key] = document.data[key]
+            merged.origins = {path: origin for path, origin in merged.origins.items() if path[0] != key}

@@ -1,0 +1,300 @@
+"""`transformations:` — ordered steps, one operation per entry."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.base import Name, Names, Phase, Section, exactly_one, problem
+from lakelogic_assets.contract.model import TypeName
+
+Aggregate = Literal["first", "last", "sum", "avg", "mean", "min", "max", "count", "count_distinct"]
+
+
+class Select(Section):
+    columns: Names = Field(min_length=1)
+
+
+class Drop(Section):
+    columns: Names = Field(min_length=1)
+
+
+class Rename(Section):
+    from_: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    mappings: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Rename:
+        if self.mappings is None and not (self.from_ and self.to):
+            raise problem("LL102", "A rename needs `from` and `to`, or `mappings`.")
+        if self.mappings is not None and (self.from_ or self.to):
+            raise problem("LL109", "Say either `from` and `to`, or `mappings`.")
+        return self
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        return self.mappings if self.mappings is not None else {self.from_ or "": self.to or ""}
+
+
+class Cast(Section):
+    columns: dict[str, TypeName] = Field(min_length=1)
+
+
+class Trim(Section):
+    fields: Names = Field(min_length=1)
+    side: Literal["both", "left", "right"] = "both"
+
+
+class Lower(Section):
+    fields: Names = Field(min_length=1)
+
+
+class Upper(Section):
+    fields: Names = Field(min_length=1)
+
+
+class Coalesce(Section):
+    field: Name
+    sources: Names = ()
+    default: Any = None
+    output: str | None = None
+
+
+class Split(Section):
+    field: Name
+    delimiter: Name = ","
+    output: str | None = None
+
+
+class Explode(Section):
+    field: Name
+    output: str | None = None
+
+
+class MapValues(Section):
+    field: Name
+    mapping: dict[str, Any]
+    default: Any = None
+    output: str | None = None
+
+    @property
+    def has_default(self) -> bool:
+        return "default" in self.model_fields_set
+
+
+class Derive(Section):
+    field: Name
+    sql: Name
+    sql_duckdb: str | None = None
+    sql_spark: str | None = None
+
+    @property
+    def expression(self) -> str:
+        return self.sql_spark or self.sql
+
+
+class Filter(Section):
+    sql: Name
+
+
+class Deduplicate(Section):
+    on: Names = Field(validation_alias=AliasChoices("on", "by"), min_length=1)
+    sort_by: Names = ()
+    order: Literal["asc", "desc"] = "desc"
+    blank_keys: Literal["quarantine", "keep"] = "keep"
+
+
+class DeduplicateByLatest(Section):
+    key_columns: Names = Field(min_length=1)
+    timestamp_column: Name
+
+
+class Bin(Section):
+    label: str | int | float | bool
+    lt: float | None = None
+    lte: float | None = None
+    gt: float | None = None
+    gte: float | None = None
+    eq: Any = None
+
+    @model_validator(mode="after")
+    def _some_condition(self) -> Bin:
+        if not self.model_fields_set & {"lt", "lte", "gt", "gte", "eq"}:
+            raise problem("LL102", f"The bin {self.label!r} needs lt, lte, gt, gte or eq.")
+        return self
+
+
+class Bucket(Section):
+    field: Name
+    source: Name
+    bins: tuple[Bin, ...] = Field(min_length=1)
+    default: Any = None
+
+
+class JsonExtract(Section):
+    field: Name
+    source: Name
+    path: Name
+    cast: TypeName | None = None
+
+
+def _plural(value: Any) -> Any:
+    return value.lower() + "s" if isinstance(value, str) and not value.endswith("s") else value
+
+
+class DateDiff(Section):
+    field: Name
+    from_col: Name
+    to_col: Name
+    unit: Annotated[
+        Literal["seconds", "minutes", "hours", "days", "weeks", "months", "quarters", "years"], BeforeValidator(_plural)
+    ] = "days"
+
+
+class DateRangeExplode(Section):
+    output: Name
+    start_col: Name
+    end_col: str | None = None
+    interval: str = Field(default="1d", pattern=r"^\s*\d+\s*(d|days?|w|weeks?|mo|months?|y|years?)\s*$")
+
+
+class Lookup(Section):
+    field: Name
+    reference: Name
+    on: Name
+    key: Name
+    value: Name
+    default_value: Any = None
+
+
+class Join(Section):
+    reference: Name
+    on: Name
+    key: Name
+    fields: Names = Field(min_length=1)
+    type: Literal["left", "inner", "right", "full"] = "left"
+    prefix: str | None = None
+    defaults: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Column of the reference → column it becomes here."""
+        return {field: f"{self.prefix or ''}{field}" for field in self.fields}
+
+
+class Rollup(Section):
+    group_by: Names = ()
+    aggregations: dict[str, str] = Field(default_factory=dict)
+    keys: Names | None = None
+    key_expr: str | None = None
+    rollup_keys_column: str | None = names.ROLLUP_KEYS_COLUMN
+    rollup_keys_count_column: str | None = names.ROLLUP_KEYS_COUNT_COLUMN
+    upstream_run_id_column: str | None = names.UPSTREAM_RUN_ID_COLUMN
+    upstream_run_ids_column: str | None = names.UPSTREAM_RUN_IDS_COLUMN
+    distinct: bool = True
+
+    @property
+    def traces_keys(self) -> bool:
+        return self.keys is not None or self.key_expr is not None
+
+
+class Pivot(Section):
+    id_vars: Names = ()
+    pivot_cols: Names = Field(validation_alias=AliasChoices("pivot_cols", "pivot_col"), min_length=1)
+    value_cols: Names = Field(validation_alias=AliasChoices("value_cols", "value_col"), min_length=1)
+    values: tuple[Any, ...] = Field(validation_alias=AliasChoices("values", "pivot_values"), min_length=1)
+    agg: Aggregate = "first"
+    aggs: dict[str, Aggregate] = Field(default_factory=dict)
+    fill_value: Any = None
+    separator: str = "_"
+    name_template: str | None = None
+    value_aliases: dict[str, str] = Field(default_factory=dict)
+
+
+class Unpivot(Section):
+    id_vars: Names = ()
+    value_vars: Names = Field(validation_alias=AliasChoices("value_vars", "value_cols"), min_length=1)
+    key_field: Name = "key"
+    value_field: Name = "value"
+    include_nulls: bool = False
+    value_aliases: dict[str, str] = Field(default_factory=dict)
+
+
+Operation = (
+    Select | Drop | Rename | Cast | Trim | Lower | Upper | Coalesce | Split | Explode | MapValues | Derive | Filter
+    | Deduplicate | DeduplicateByLatest | Bucket | JsonExtract | DateDiff | DateRangeExplode | Lookup | Join | Rollup
+    | Pivot | Unpivot | str
+)  # fmt: skip
+"""One step; a bare `str` is the text of a `sql` step."""
+
+PRE_OPERATIONS: Final = (
+    "rename", "select", "drop", "cast", "trim", "lower", "upper", "coalesce", "split", "explode", "map_values",
+    "filter", "deduplicate", "deduplicate_by_latest",
+)  # fmt: skip
+POST_OPERATIONS: Final = (
+    "sql", "derive", "lookup", "join", "rollup", "pivot", "unpivot", "bucket", "json_extract", "date_diff",
+    "date_range_explode",
+)  # fmt: skip
+OPERATIONS: Final = PRE_OPERATIONS + POST_OPERATIONS
+
+
+def _named(key: str) -> BeforeValidator:
+    """A list (or a bare text) stands for the one key that such a step cannot do without."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, list | str) else value)
+
+
+class Transformation(Section):
+    OPERATIONS: ClassVar = OPERATIONS
+
+    phase: Phase | None = None
+    """As written; `effective_phase` says when the step runs."""
+    name: str | None = None
+    description: str | None = None
+    sql: Name | None = None
+    select: Annotated[Select | None, _named("columns")] = None
+    drop: Annotated[Drop | None, _named("columns")] = None
+    rename: Rename | None = None
+    cast: Cast | None = None
+    trim: Annotated[Trim | None, _named("fields")] = None
+    lower: Annotated[Lower | None, _named("fields")] = None
+    upper: Annotated[Upper | None, _named("fields")] = None
+    coalesce: Coalesce | None = None
+    split: Split | None = None
+    explode: Explode | None = None
+    map_values: MapValues | None = None
+    derive: Derive | None = None
+    filter: Annotated[Filter | None, _named("sql")] = None
+    deduplicate: Annotated[Deduplicate | None, _named("on")] = None
+    deduplicate_by_latest: DeduplicateByLatest | None = None
+    bucket: Bucket | None = None
+    json_extract: JsonExtract | None = None
+    date_diff: DateDiff | None = None
+    date_range_explode: DateRangeExplode | None = None
+    lookup: Lookup | None = None
+    join: Join | None = None
+    rollup: Rollup | None = None
+    pivot: Pivot | None = None
+    unpivot: Unpivot | None = None
+
+    @model_validator(mode="after")
+    def _one_operation(self) -> Transformation:
+        _ = self.kind
+        return self
+
+    @cached_property
+    def kind(self) -> str:
+        """The operation's name as it stands in YAML."""
+        return exactly_one(self, OPERATIONS, "a step")
+
+    @property
+    def operation(self) -> Operation:
+        return getattr(self, self.kind)
+
+    @property
+    def effective_phase(self) -> Phase:
+        """A written phase is obeyed; otherwise what normalises runs before the rules, what enriches after."""
+        return self.phase or ("pre" if self.kind in PRE_OPERATIONS else "post")

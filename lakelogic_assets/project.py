@@ -1,0 +1,66 @@
+"""Where a project's declarations are, and which environment it runs in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lakelogic_assets.errors import ProjectError
+
+PROJECT_VARIABLE = "LAKELOGIC_PROJECT_DIR"
+ENVIRONMENT_VARIABLE = "LAKELOGIC_ENV"
+DEFAULT_ENVIRONMENT = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder with contracts; `values` are laid over the registries' environment values."""
+
+    root: Path
+    environment: str = DEFAULT_ENVIRONMENT
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def contracts(self) -> Path:
+        """`contracts/` where there is one; otherwise the folder itself holds the contracts."""
+        folder = self.root / "contracts"
+        return folder if folder.is_dir() else self.root
+
+    @property
+    def resource_files(self) -> tuple[Path, ...]:
+        return tuple(_yaml_files(self.root / "resources"))
+
+    @property
+    def partition_files(self) -> tuple[Path, ...]:
+        return tuple(_yaml_files(self.root / "partitions"))
+
+
+def find_project(folder: Path | None = None, environment: str | None = None) -> Project:
+    """The project that was asked for, by argument, by environment variable, or by standing in it."""
+    asked = folder or _from_variable()
+    root = (asked or _around(Path.cwd()) or shipped_example()).resolve()
+    if not root.is_dir():
+        raise ProjectError(f"{root} is not a folder; give a project with --project or {PROJECT_VARIABLE}.")
+    return Project(root, environment or os.environ.get(ENVIRONMENT_VARIABLE) or DEFAULT_ENVIRONMENT)
+
+
+def shipped_example() -> Path:
+    """The checkout this package runs from."""
+    return Path(__file__).resolve().parent.parent
+
+
+def _from_variable() -> Path | None:
+    value = os.environ.get(PROJECT_VARIABLE)
+    return Path(value) if value else None
+
+
+def _around(folder: Path) -> Path | None:
+    """The nearest folder, from here upward, that looks like a project."""
+    return next((each for each in (folder, *folder.parents) if (each / "contracts").is_dir()), None)
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
