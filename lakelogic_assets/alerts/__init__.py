@@ -1,0 +1,1 @@
+"""Telling people: who hears of what, and in which words."""

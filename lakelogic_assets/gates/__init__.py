@@ -1,0 +1,1 @@
+"""May downstream go on? Pure judgements over a report."""

@@ -1,0 +1,53 @@
+"""May what a run made be published? Judged on the final good rows, before anything is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    publishes: bool
+    reasons: tuple[str, ...] = ()
+
+
+def verdict(contract: Contract, counts: Counts, outcomes: Sequence[DatasetRuleOutcome]) -> Verdict:
+    """Publish or hold back, with every reason to hold back."""
+    reasons = [*_failed_rules(contract, outcomes), *_quarantine(contract, counts)]
+    return Verdict(not reasons, tuple(reasons))
+
+
+def _failed_rules(contract: Contract, outcomes: Sequence[DatasetRuleOutcome]) -> list[str]:
+    """A failed error rule holds back, unless the contract says in so many words that it is only reported."""
+    if contract.quality.fail_pipeline_on_dataset_error is False:
+        return []
+    failed = [outcome for outcome in outcomes if outcome.passed is False and outcome.severity == "error"]
+    return [
+        f"dataset rule {o.name} failed: {o.value if o.value is not None else o.note} ({o.bounds or 'must be true'})"
+        for o in failed
+    ]
+
+
+def _quarantine(contract: Contract, counts: Counts) -> list[str]:
+    if not counts.quarantined:
+        return []
+    if not contract.quarantine.enabled:
+        return [f"{counts.quarantined} rows broke rules and quarantine is switched off"]
+    if contract.quarantine.fail_on_quarantine:
+        return [f"{counts.quarantined} rows were quarantined and fail_on_quarantine is set"]
+    limit = max_quarantine_ratio(contract)
+    if limit is not None and counts.quarantine_ratio > limit:
+        return [f"{counts.quarantine_ratio:.1%} of the rows were quarantined; {limit:.1%} are allowed"]
+    return []
+
+
+def max_quarantine_ratio(contract: Contract) -> float | None:
+    """The registry's limit for bad rows."""
+    slo = contract.place.registry.get("slo")
+    quality = slo.get("quality") if isinstance(slo, dict) else None
+    limit = quality.get("max_quarantine_ratio") if isinstance(quality, dict) else None
+    return float(limit) if isinstance(limit, int | float) else None

@@ -1,0 +1,1 @@
+"""How contracts look in Dagster. The only package, with `definitions.py`, that imports it."""

@@ -1,0 +1,1 @@
+"""What happened, as data: no behaviour, no Spark, ready for JSON."""
