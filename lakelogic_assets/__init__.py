@@ -12,15 +12,21 @@ if TYPE_CHECKING:
     from lakelogic_assets.contract.problems import Problem
     from lakelogic_assets.contract.registry import Registry
     from lakelogic_assets.errors import ContractError, LakeLogicError
+    from lakelogic_assets.plan.window import Window
+    from lakelogic_assets.processor import DataProcessor
     from lakelogic_assets.project import Project
+    from lakelogic_assets.report.run import RunReport
 
 _HOMES = {
     "Contract": "lakelogic_assets.contract.document",
     "ContractError": "lakelogic_assets.errors",
+    "DataProcessor": "lakelogic_assets.processor",
     "LakeLogicError": "lakelogic_assets.errors",
     "Problem": "lakelogic_assets.contract.problems",
     "Project": "lakelogic_assets.project",
     "Registry": "lakelogic_assets.contract.registry",
+    "RunReport": "lakelogic_assets.report.run",
+    "Window": "lakelogic_assets.plan.window",
     "load_contract": "lakelogic_assets.contract.loading",
     "load_project": "lakelogic_assets.contract.loading",
 }
@@ -28,10 +34,13 @@ _HOMES = {
 __all__ = [
     "Contract",
     "ContractError",
+    "DataProcessor",
     "LakeLogicError",
     "Problem",
     "Project",
     "Registry",
+    "RunReport",
+    "Window",
     "load_contract",
     "load_project",
 ]

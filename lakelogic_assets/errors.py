@@ -78,13 +78,15 @@ class SourceError(EngineError):
 
 
 class DuplicateKeysError(EngineError):
-    """Rows that are merged by key share keys; `count` says how many keys, `keys` which columns, nothing their values."""
+    """Rows that are merged by key share keys; `count` says how many, `keys` which columns, nothing their values."""
 
     def __init__(self, count: int, keys: Sequence[str], *, where: str = "The batch", advice: str = "") -> None:
         self.count = count
         self.keys = tuple(keys)
         times = "1 key" if count == 1 else f"{count} keys"
-        super().__init__(f"{where} holds {times} of ({', '.join(keys)}) more than once.{' ' + advice if advice else ''}")
+        super().__init__(
+            f"{where} holds {times} of ({', '.join(keys)}) more than once.{' ' + advice if advice else ''}"
+        )
 
 
 class WriteDroppedError(EngineError):

@@ -50,7 +50,10 @@ def _as_list(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 """One name or a list of names."""
 
-_PERIOD = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|secs|seconds?|m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|w|weeks?|mo|months?|y|years?)\s*\Z", re.I)
+_PERIOD = re.compile(
+    r"\s*(\d+(?:\.\d+)?)\s*(s|sec|secs|seconds?|m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|w|weeks?|mo|months?|y|years?)\s*\Z",
+    re.I,
+)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 2_592_000, "y": 31_536_000}
 
 
@@ -70,7 +73,9 @@ def _check_period(value: str) -> str:
     return value
 
 
-_BROKEN_PATTERN = re.compile(r"unterminated|unbalanced|nothing to repeat|bad character range|bad escape \(end|missing \)")
+_BROKEN_PATTERN = re.compile(
+    r"unterminated|unbalanced|nothing to repeat|bad character range|bad escape \(end|missing \)"
+)
 
 
 def _check_regex(value: str) -> str:
@@ -101,7 +106,9 @@ def _check_date(value: str) -> str:
     return value
 
 
-_CRON_VALUE = r"(?:\*|\?|L|LW|\d{1,4}[LW]?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)L?)"
+_CRON_VALUE = (
+    r"(?:\*|\?|L|LW|\d{1,4}[LW]?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)L?)"
+)
 _CRON_PART = rf"{_CRON_VALUE}(?:-{_CRON_VALUE})?(?:/\d{{1,4}})?(?:\#\d)?"
 _CRON_FIELD = re.compile(rf"{_CRON_PART}(?:,{_CRON_PART})*\Z", re.IGNORECASE)
 _CRON_WORDS = frozenset("@yearly @annually @monthly @weekly @daily @midnight @hourly".split())

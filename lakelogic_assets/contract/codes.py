@@ -38,28 +38,43 @@ CODES: dict[str, Code] = {
             "LL009": ("The file is not a mapping", "Start with keys such as `info:` and `model:`."),
             "LL010": ("The file holds more than one YAML document", "Put each contract in a file of its own."),
             "LL011": ("A key is not plain text", "Quote the key or rename it."),
-            "LL012": ("A merge key (<<) does not name a mapping", "Point it at an anchor on a mapping, or a list of those."),
+            "LL012": (
+                "A merge key (<<) does not name a mapping",
+                "Point it at an anchor on a mapping, or a list of those.",
+            ),
         },
     ),
     # what a section may say
     **_table(
         "error",
         {
-            "LL101": ("An unknown key", "Correct the spelling; vendor settings belong under `extensions:` or `metadata:`."),
+            "LL101": (
+                "An unknown key",
+                "Correct the spelling; vendor settings belong under `extensions:` or `metadata:`.",
+            ),
             "LL102": ("A required key is missing", "Add it; `lakelogic schema` gives your editor the full list."),
             "LL103": ("A value of the wrong type", "Write the kind of value that is named in the message."),
             "LL104": ("A value that is not allowed", "Use one of the values in the message."),
             "LL105": ("A number out of range", "Use a number inside the bounds in the message."),
-            "LL106": ("An unknown data type", "Use a type of the language: string, int, long, double, decimal(p,s), date, …"),
+            "LL106": (
+                "An unknown data type",
+                "Use a type of the language: string, int, long, double, decimal(p,s), date, …",
+            ),
             "LL107": ("An entry must say exactly one thing", "One operation or one kind of rule per list entry."),
             "LL109": ("Keys that do not go together", "Keep the one that says what you mean."),
             "LL110": ("A period that cannot be understood", "Write a number and a unit: 3d, 12 hours, 1 month."),
-            "LL112": ("A regular expression that does not compile", "Correct the pattern; in YAML, single quotes keep backslashes."),
+            "LL112": (
+                "A regular expression that does not compile",
+                "Correct the pattern; in YAML, single quotes keep backslashes.",
+            ),
             "LL114": ("An extension key without a namespace", "Name it like a domain: `com.acme.retention`."),
             "LL115": ("A date that cannot be understood", "Write it as 2026-02-03 (ISO 8601)."),
             "LL116": ("A name stands twice", "Rename one of them: every field, rule and link has a name of its own."),
             "LL117": ("A schedule that is not a cron expression", "Write five fields: `0 6 * * *`."),
-            "LL120": ("Not in the canonical contract language", "`--strict` holds a contract to the OLC schema; drop the flag or the key."),
+            "LL120": (
+                "Not in the canonical contract language",
+                "`--strict` holds a contract to the OLC schema; drop the flag or the key.",
+            ),
         },
     ),
     # SQL inside a contract
@@ -67,11 +82,23 @@ CODES: dict[str, Code] = {
         "error",
         {
             "LL201": ("SQL that does not parse", "Correct the SQL; it is read as Spark SQL."),
-            "LL202": ("SQL that is not one expression", "A row rule, a filter and a derived column are one expression each."),
+            "LL202": (
+                "SQL that is not one expression",
+                "A row rule, a filter and a derived column are one expression each.",
+            ),
             "LL203": ("SQL that is not one SELECT", "A `sql` step is one SELECT, or a list of select expressions."),
-            "LL204": ("SQL that would change something", "Contracts only read; say how to write under `materialization:`."),
-            "LL205": ("A function that is not on the allowed list", "Use Spark's own functions; those that reach out of the data are barred."),
-            "LL206": ("SQL that reads a table the contract does not declare", "Read `source`, or declare the table under `links:`."),
+            "LL204": (
+                "SQL that would change something",
+                "Contracts only read; say how to write under `materialization:`.",
+            ),
+            "LL205": (
+                "A function that is not on the allowed list",
+                "Use Spark's own functions; those that reach out of the data are barred.",
+            ),
+            "LL206": (
+                "SQL that reads a table the contract does not declare",
+                "Read `source`, or declare the table under `links:`.",
+            ),
             "LL207": ("SQL that reads a file by its path", "Declare the file under `links:` and read it by name."),
             "LL208": ("SQL that starts a program", "Use `external_logic:` for code."),
             "LL209": ("A row rule that aggregates", "A row rule sees one row; put this under `quality.dataset_rules`."),
@@ -82,21 +109,45 @@ CODES: dict[str, Code] = {
         "error",
         {
             "LL302": ("One entity stands twice in a system", "Entities are unique inside a system and layer."),
-            "LL305": ("A path needs an environment variable that is not set", "Set it, or give a default: ${NAME:-value}."),
-            "LL306": ("A path holds a placeholder nobody fills", "Correct its name, or give it a value in the registry or in resources/."),
-            "LL309": ("A secret may not be written into a contract", "Leave it in the environment; the engine reads it by itself."),
+            "LL305": (
+                "A path needs an environment variable that is not set",
+                "Set it, or give a default: ${NAME:-value}.",
+            ),
+            "LL306": (
+                "A path holds a placeholder nobody fills",
+                "Correct its name, or give it a value in the registry or in resources/.",
+            ),
+            "LL309": (
+                "A secret may not be written into a contract",
+                "Leave it in the environment; the engine reads it by itself.",
+            ),
             "LL311": ("A path leaves the project", "Keep contracts inside the project folder."),
         },
     ),
     **_table(
         "warning",
         {
-            "LL301": ("The index names a file that does not exist", "Correct the path or remove the entry; it is left out of the graph."),
+            "LL301": (
+                "The index names a file that does not exist",
+                "Correct the path or remove the entry; it is left out of the graph.",
+            ),
             "LL303": ("The registry does not know this environment", "Add it under `environments:` or choose another."),
-            "LL304": ("An environment variable is not set", "Set it, or give a default: ${NAME:-value}. An empty text is used."),
-            "LL307": ("The domain file and the system file disagree", "The domain's value is used; make them the same."),
-            "LL308": ("An inherited value does not fit", "The nearer file's value is used alone; correct the domain's."),
-            "LL310": ("A contract that no index names", "Add it to the system's `contracts:`; until then it is not run."),
+            "LL304": (
+                "An environment variable is not set",
+                "Set it, or give a default: ${NAME:-value}. An empty text is used.",
+            ),
+            "LL307": (
+                "The domain file and the system file disagree",
+                "The domain's value is used; make them the same.",
+            ),
+            "LL308": (
+                "An inherited value does not fit",
+                "The nearer file's value is used alone; correct the domain's.",
+            ),
+            "LL310": (
+                "A contract that no index names",
+                "Add it to the system's `contracts:`; until then it is not run.",
+            ),
         },
     ),
     # one contract, and contracts together
@@ -106,35 +157,62 @@ CODES: dict[str, Code] = {
             "LL401": ("An upstream that does not exist", "Correct the name, or declare where the table comes from."),
             "LL402": ("Contracts that wait for each other", "Remove one of the dependencies in the circle."),
             "LL403": ("Two contracts for one table", "Rename one table or disable one contract."),
-            "LL405": ("A rule before the step that makes its column", "Drop `phase: pre` from the rule, or make the step `phase: pre`."),
+            "LL405": (
+                "A rule before the step that makes its column",
+                "Drop `phase: pre` from the rule, or make the step `phase: pre`.",
+            ),
             "LL406": ("Rows are merged without a key", "Add `primary_key: [...]`."),
             "LL408": ("A reference to a link that is not declared", "Declare it under `links:`."),
             "LL409": ("A link whose file does not exist", "Correct the path; it is relative to the contract."),
             "LL417": ("Not supported", "See the message for what to use instead."),
-            "LL421": ("A key that never matches itself", "Encrypted values differ each time: use `hash` or `tokenize` on keys."),
+            "LL421": (
+                "A key that never matches itself",
+                "Encrypted values differ each time: use `hash` or `tokenize` on keys.",
+            ),
             "LL422": ("External logic whose file does not exist", "Correct the path; it is relative to the contract."),
             "LL423": ("Change data without a way to tell changes", "Set `cdc_op_field` or `cdc_timestamp_field`."),
             "LL424": ("A fact kind that contradicts the strategy", "See the message for the strategies that fit."),
-            "LL425": ("A policy pack that does not exist", "Correct `metadata.policy_pack` or add the pack under policy_packs/."),
+            "LL425": (
+                "A policy pack that does not exist",
+                "Correct `metadata.policy_pack` or add the pack under policy_packs/.",
+            ),
             "LL426": ("A column that is not there", "Correct the name, or declare the column under `model.fields`."),
         },
     ),
     **_table(
         "warning",
         {
-            "LL404": ("The file is not named after its table", "Name the file after the table: people look there first."),
-            "LL407": ("Personal data without masking", "Add `masking: hash` (or redact, partial, nullify, tokenize, encrypt)."),
-            "LL410": ("Duplicates are removed without an order", "Add `sort_by`, so that the row that stays is the one you mean."),
+            "LL404": (
+                "The file is not named after its table",
+                "Name the file after the table: people look there first.",
+            ),
+            "LL407": (
+                "Personal data without masking",
+                "Add `masking: hash` (or redact, partial, nullify, tokenize, encrypt).",
+            ),
+            "LL410": (
+                "Duplicates are removed without an order",
+                "Add `sort_by`, so that the row that stays is the one you mean.",
+            ),
             "LL411": ("No version", "Add `version: 1.0.0`; runs record which version made a table."),
             "LL412": ("No model", "Declare `model.fields`; without it the source's columns are taken as they come."),
             "LL413": ("A field without a type", "Add `type:`; string is used."),
             "LL414": ("A column nobody makes", "Correct the name, or declare the column under `model.fields`."),
             "LL415": ("Another engine", "Contracts run on Spark here; the value is ignored."),
             "LL416": ("An old spelling", "It still works; the message has the current one."),
-            "LL418": ("Bounds that do nothing, or a number without bounds", "Give a numeric expression bounds; a boolean needs none."),
+            "LL418": (
+                "Bounds that do nothing, or a number without bounds",
+                "Give a numeric expression bounds; a boolean needs none.",
+            ),
             "LL419": ("An unknown severity", "Use error, warning or info; anything else counts as error."),
-            "LL420": ("A row count on something that is not a counter", "Use counts_source, counts_good or counts_total."),
-            "LL427": ("A rule that stands twice", "Rename or remove one; the second is reported with a number behind its name."),
+            "LL420": (
+                "A row count on something that is not a counter",
+                "Use counts_source, counts_good or counts_total.",
+            ),
+            "LL427": (
+                "A rule that stands twice",
+                "Rename or remove one; the second is reported with a number behind its name.",
+            ),
         },
     ),
     # resources/ and partitions/

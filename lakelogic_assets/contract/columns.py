@@ -10,7 +10,9 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.sql import current_frame, query_facts
 
 
-def created_by(operation: ops.Operation, model: Iterable[str] = ()) -> frozenset[str]:
+def created_by(  # noqa: C901 - one arm for every operation
+    operation: ops.Operation, model: Iterable[str] = ()
+) -> frozenset[str]:
     """Columns that did not exist before the step; a column rewritten in place does not count."""
     match operation:
         case str():

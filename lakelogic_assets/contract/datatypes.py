@@ -23,7 +23,7 @@ _SPARK_NAME = {
     "variant": "VARIANT",
 }
 
-TYPE_NAMES = tuple(sorted(_SPARK_NAME)) + ("decimal(p,s)", "array<…>", "map<…,…>", "struct<…>")
+TYPE_NAMES = (*sorted(_SPARK_NAME), "decimal(p,s)", "array<…>", "map<…,…>", "struct<…>")
 
 _SIZED = re.compile(r"(decimal|numeric|char|varchar)\s*\(\s*(\d{1,4})\s*(?:,\s*(\d{1,2})\s*)?\)\Z", re.I)
 _NESTED = re.compile(r"(array|map|struct)\s*<(.*)>\Z", re.I | re.S)

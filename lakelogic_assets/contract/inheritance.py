@@ -50,7 +50,7 @@ class Merged:
 
     def put(self, path: YamlPath, value: Any, origin: Origin) -> None:
         """Set a value that another file supplied; mappings on the way are copied, never changed in place."""
-        parent = self.data
+        parent: dict[Any, Any] = self.data
         for part in path[:-1]:
             child = parent.get(part)
             parent[part] = dict(child) if isinstance(child, dict) else {}
@@ -58,7 +58,9 @@ class Merged:
         parent[path[-1]] = value
         self.origins[path] = origin
 
-    def fill(self, path: YamlPath, values: dict[str, Any], origin: Merged | Document, at: YamlPath, *, deep: bool = False) -> None:
+    def fill(
+        self, path: YamlPath, values: dict[str, Any], origin: Merged | Document, at: YamlPath, *, deep: bool = False
+    ) -> None:
         """Supply what the mapping at `path` does not say itself."""
         here = self.value(path)
         if here is not None and not isinstance(here, dict):
@@ -67,8 +69,17 @@ class Merged:
             said = here is not None and key in here
             if not said:
                 self.put((*path, key), value, _origin_of(origin, (*at, key)))
+                if isinstance(origin, Merged) and isinstance(value, dict | list):
+                    self._adopt((*path, key), origin, (*at, key))
             elif deep and isinstance(value, dict) and isinstance(here and here[key], dict):
                 self.fill((*path, key), value, origin, (*at, key), deep=True)
+
+    def _adopt(self, path: YamlPath, source: Merged, at: YamlPath) -> None:
+        """Inside a block that was itself put together, every part keeps its own origin."""
+        length = len(at)
+        for each, origin in source.origins.items():
+            if len(each) > length and each[:length] == at:
+                self.origins[*path, *each[length:]] = origin
 
     def value(self, path: YamlPath) -> Any:
         value: Any = self.data
@@ -96,7 +107,11 @@ def under_system(system: Document, domain: Document | None) -> tuple[Merged, lis
         return merged, []
     for key in INHERITED_KEYS:
         _inherit(merged, domain, key)
-    disagreed = [(key,) for key in LOCKED_KEYS if key in system.data and key in domain.data and system.data[key] != domain.data[key]]
+    disagreed: list[YamlPath] = [
+        (key,)
+        for key in LOCKED_KEYS
+        if key in system.data and key in domain.data and system.data[key] != domain.data[key]
+    ]
     for key in LOCKED_KEYS:
         if key in domain.data and domain.data[key] is not None:
             merged.put((key,), domain.data[key], Origin(domain, (key,)))

@@ -99,9 +99,10 @@ class _EditorSchema(GenerateJsonSchema):
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Only single values are worth telling: an absent section has the defaults of its own keys."""
         result = super().default_schema(schema)
-        if result.get("default", 0) in (None, [], {}):
-            del result["default"]
+        if not isinstance(result.get("default"), str | int | float):
+            result.pop("default", None)
         return result
 
 

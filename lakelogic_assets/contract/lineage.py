@@ -47,4 +47,4 @@ class Lineage(Section):
         return {name: self.column_of(name) for name in STAMPS if (name in chosen if chosen else written[name])}
 
     def column_of(self, stamp: str) -> str:
-        return getattr(self, f"{'source' if stamp == 'source_path' else stamp}_column_name")
+        return str(getattr(self, f"{'source' if stamp == 'source_path' else stamp}_column_name"))

@@ -1,8 +1,8 @@
-"""What is wrong although every section is well formed: within one contract, and between contracts."""
+"""What is wrong with a contract although every section of it is well formed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,13 @@ from lakelogic_assets.contract.columns import created_in, post_created, replaces
 from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.inheritance import Merged
 from lakelogic_assets.contract.lint_sql import lint_sql
-from lakelogic_assets.contract.policy_packs import pack_files, read_pack
-from lakelogic_assets.contract.problems import Location, Problem, YamlPath, listed, nearest, shown
-from lakelogic_assets.contract.quality import ReferentialIntegrity
+from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
+from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
 from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, row_rules
-from lakelogic_assets.project import Project
+from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, query_facts
 
 if TYPE_CHECKING:
-    from lakelogic_assets.contract.registry import Registry
-    from lakelogic_assets.contract.resolving import Resolved
+    pass
 
 Findings = Iterator[tuple[str, str, YamlPath] | tuple[str, str, YamlPath, str | None]]
 
@@ -29,22 +27,18 @@ def lint_contract(contract: Contract, merged: Merged) -> list[Problem]:
     """Everything that can be told from one resolved contract."""
     problems = [_problem(finding, merged) for check in CHECKS for finding in check(contract)]
     problems += [_problem(finding, merged) for finding in _model_is_complete(contract, merged)]
+    problems += [_problem(finding, merged) for finding in _old_spellings(merged)]
     return problems + list(lint_sql(contract, merged))
 
 
-def lint_project(registry: Registry, duplicates: Sequence[tuple[Resolved, Contract]], project: Project) -> list[Problem]:
-    """Everything that only shows when contracts stand side by side."""
-    problems = list(_duplicates(duplicates))
-    problems += _unknown_upstreams(registry)
-    problems += _cycles(registry)
-    problems += _policy_packs(registry, project)
-    problems += _partition_sets(registry, project)
-    return problems
-
-
 def _problem(finding: tuple[Any, ...], merged: Merged) -> Problem:
+    """A finding stands in the contract's own file, also where the value that does not fit it is inherited."""
     code, message, path, *suggestion = finding
-    return Problem(code, message, merged.locate(path), path, suggestion=suggestion[0] if suggestion else None)
+    origin = merged.origin(path)
+    where = merged.document.locate(path)
+    if origin.document is not merged.document and origin.location.file:
+        message = f"{message} It is inherited from {origin.location.file.name}:{origin.location.line}."
+    return Problem(code, message, where, path, suggestion=suggestion[0] if suggestion else None)
 
 
 def _model_is_complete(contract: Contract, merged: Merged) -> Findings:
@@ -72,12 +66,13 @@ def _names_are_unique(contract: Contract) -> Findings:
 
 
 def _rule_names_are_unique(contract: Contract) -> Findings:
-    seen: set[str] = set()
-    for index, rule in enumerate(contract.quality.row_rules):
-        if rule.sql is not None and rule.name:
-            if rule.name in seen:
-                yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", "row_rules", index, "name")
-            seen.add(rule.name)
+    for section in ("row_rules", "dataset_rules"):
+        seen: set[str] = set()
+        for index, rule in enumerate(getattr(contract.quality, section)):
+            if rule.sql is not None and rule.name:
+                if rule.name in seen:
+                    yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", section, index, "name")
+                seen.add(rule.name)
 
 
 def _file_is_named_after_table(contract: Contract) -> Findings:
@@ -93,9 +88,9 @@ def _rules_read_what_is_there(contract: Contract) -> Findings:
 
 
 def _rules_run_after_their_columns(contract: Contract, rules: Sequence[RowRule]) -> Findings:
-    late = post_created(contract)
+    late = {column.lower() for column in post_created(contract)}
     for rule in rules:
-        missing = [column for column in rule.columns if column in late]
+        missing = [column for column in rule.columns if column.lower() in late]
         if rule.written_phase == "pre" and missing:
             message = f"The rule `{rule.name}` runs before the step that makes `{missing[0]}`."
             yield "LL405", message, rule.written_at
@@ -121,7 +116,7 @@ def _columns_exist(contract: Contract) -> Findings:
     for path, wanted in _declared_columns(contract):
         if wanted not in known and not wanted.startswith(names.ENGINE_PREFIX):
             message = f"`{wanted}` is not a column of the contract."
-            yield "LL426", message, path, nearest(wanted, known)
+            yield "LL426", message, path, slip(wanted, known) or nearest(wanted, known)
 
 
 def _declared_columns(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
@@ -139,14 +134,13 @@ def _declared_columns(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
 
 def _known_columns(contract: Contract) -> frozenset[str] | None:
     """Every column the table can have; None where undeclared columns are kept as they come."""
-    if contract.policy.unknown_fields == "allow" and not contract.scd2:
-        declared = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
+    columns = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
+    columns |= set(contract.lineage.columns.values()) | set(contract.scd2.injected_columns if contract.scd2 else ())
+    if contract.policy.unknown_fields == "allow":
         # Undeclared source columns are kept, so only a near miss of a declared name is surely a slip.
         wanted = {name for _, name in _declared_columns(contract)}
-        strangers = {name for name in wanted - declared if nearest(name, declared) is None}
-        return frozenset(declared | strangers)
-    columns = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    return frozenset(columns | set(contract.lineage.columns.values()) | set(contract.scd2.injected_columns if contract.scd2 else ()))
+        columns |= {name for name in wanted - columns if slip(name, columns) is None}
+    return frozenset(columns)
 
 
 def _rule_columns_exist(contract: Contract, rules: Sequence[RowRule]) -> Findings:
@@ -154,34 +148,52 @@ def _rule_columns_exist(contract: Contract, rules: Sequence[RowRule]) -> Finding
     if not contract.model.fields or replaces_columns(contract) or contract.external_logic:
         return
     known = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    known |= set(contract.lineage.columns.values()) | set(contract.extraction.patterns or () if contract.extraction else ())
+    known |= set(contract.lineage.columns.values()) | set(
+        contract.extraction.patterns or () if contract.extraction else ()
+    )
     known |= set(contract.scd2.injected_columns if contract.scd2 else ())
     folded = {name.lower() for name in known}
     for rule in rules:
         for column in rule.columns:
-            if column.lower() not in folded and not column.startswith("_") and nearest(column, known):
-                yield "LL414", f"The rule `{rule.name}` reads `{column}`.", rule.written_at, nearest(column, known)
+            if column.lower() not in folded and not column.startswith("_") and (meant := slip(column, known)):
+                yield "LL414", f"The rule `{rule.name}` reads `{column}`.", rule.written_at, meant
 
 
 def _personal_data_is_masked(contract: Contract) -> Findings:
     for index, field in enumerate(contract.model.fields):
         if field.is_personal and field.masking is None:
-            yield "LL407", f"`{field.name}` is personal data and is stored in the clear.", ("model", "fields", index, "pii")
+            yield (
+                "LL407",
+                f"`{field.name}` is personal data and is stored in the clear.",
+                ("model", "fields", index, "pii"),
+            )
 
 
 def _links_exist(contract: Contract) -> Findings:
+    if contract.source is None and not contract.model.fields and not contract.links:
+        return  # a fragment, as documentation prints them; nothing can be read from it either
     declared = {link.name for link in contract.links}
     for index, step in enumerate(contract.transformations):
         if isinstance(step.operation, ops.Lookup | ops.Join) and step.operation.reference not in declared:
             name = step.operation.reference
             at: YamlPath = ("transformations", index, step.kind, "reference")
-            yield "LL408", f"There is no link `{name}`; declared are {listed(declared) or 'none'}.", at, nearest(name, declared)
+            yield (
+                "LL408",
+                f"There is no link `{name}`; declared are {listed(declared) or 'none'}.",
+                at,
+                nearest(name, declared),
+            )
     for index, rule in enumerate(contract.quality.row_rules):
         payload = rule.referential_integrity or rule.lifecycle_window
         if payload and payload.reference and payload.reference not in declared:
             kind = "referential_integrity" if isinstance(payload, ReferentialIntegrity) else "lifecycle_window"
             message = f"There is no link `{payload.reference}`; declared are {listed(declared) or 'none'}."
-            yield "LL408", message, ("quality", "row_rules", index, kind, "reference"), nearest(payload.reference, declared)
+            yield (
+                "LL408",
+                message,
+                ("quality", "row_rules", index, kind, "reference"),
+                nearest(payload.reference, declared),
+            )
 
 
 def _files_exist(contract: Contract) -> Findings:
@@ -192,7 +204,7 @@ def _files_exist(contract: Contract) -> Findings:
         if link.path and link.table_name is None and _is_missing(folder, link.path):
             yield "LL409", f"The link `{link.name}` reads {shown(link.path)}.", ("links", index, "path")
     logic = contract.external_logic
-    # Generators of public meshes are deployed apart from their contracts, so a path that leaves the folder may be absent.
+    # Generators of public meshes are deployed apart from their contracts: a path that leaves the folder may be absent.
     if logic and not logic.path.startswith("..") and _is_missing(folder, logic.path):
         yield "LL422", f"There is no file {shown(logic.path)}.", ("external_logic", "path")
 
@@ -201,7 +213,10 @@ def _is_missing(folder: Path, path: str) -> bool:
     """Only a plain path beside the contract can be looked up before a run."""
     if path.startswith(("/", "table:", ".lakehouse")) or "://" in path or any(letter in path for letter in "*?[{"):
         return False
-    return not (folder / path).exists()
+    try:
+        return not (folder / path).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return True
 
 
 def _dedupe_is_ordered(contract: Contract) -> Findings:
@@ -211,11 +226,27 @@ def _dedupe_is_ordered(contract: Contract) -> Findings:
 
 
 def _severities_are_known(contract: Contract) -> Findings:
+    for path, severity in _severities(contract):
+        if severity.lower() not in KNOWN_SEVERITIES:
+            yield "LL419", f"The severity {shown(severity)} counts as error.", path, nearest(severity, KNOWN_SEVERITIES)
+
+
+def _severities(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
+    """Every severity that is written: beside a rule, inside a shorthand, under a field."""
+    for index, field in enumerate(contract.model.fields):
+        for number, rule in enumerate(field.rules):
+            if rule.severity:
+                yield ("model", "fields", index, "rules", number, "severity"), rule.severity
     for section in ("row_rules", "dataset_rules"):
         for index, rule in enumerate(getattr(contract.quality, section)):
-            if rule.severity and rule.severity.lower() not in KNOWN_SEVERITIES:
-                message = f"The severity {shown(rule.severity)} counts as error."
-                yield "LL419", message, ("quality", section, index, "severity"), nearest(rule.severity, KNOWN_SEVERITIES)
+            at: YamlPath = ("quality", section, index)
+            payload = getattr(rule, rule.kind)
+            if rule.severity:
+                yield (*at, "severity"), rule.severity
+            for number, each in enumerate(payload if isinstance(payload, tuple) else (payload,)):
+                inside: YamlPath = (*at, rule.kind, number) if isinstance(payload, tuple) else (*at, rule.kind)
+                if isinstance(each, RuleOptions) and each.severity:
+                    yield (*inside, "severity"), each.severity
 
 
 def _loads_make_sense(contract: Contract) -> Findings:
@@ -225,11 +256,19 @@ def _loads_make_sense(contract: Contract) -> Findings:
     if source.load_mode == "cdc" and not (source.cdc_op_field or source.cdc_timestamp_field):
         yield "LL423", "`load_mode: cdc` needs `cdc_op_field` or `cdc_timestamp_field`.", ("source", "load_mode")
     if source.watermark_strategy == "date_range" and not (source.from_date or source.to_date):
-        yield "LL102", "`watermark_strategy: date_range` needs `from_date` or `to_date`.", ("source", "watermark_strategy")
+        yield (
+            "LL102",
+            "`watermark_strategy: date_range` needs `from_date` or `to_date`.",
+            ("source", "watermark_strategy"),
+        )
     if source.watermark_strategy == "lookback" and not source.lookback:
         yield "LL102", "`watermark_strategy: lookback` needs `lookback`.", ("source", "watermark_strategy")
     if source.watermark_strategy == "delta_version" and source.table is None and source.format not in (None, "delta"):
-        yield "LL109", "`watermark_strategy: delta_version` needs a Delta table as its source.", ("source", "watermark_strategy")
+        yield (
+            "LL109",
+            "`watermark_strategy: delta_version` needs a Delta table as its source.",
+            ("source", "watermark_strategy"),
+        )
     if source.watermark_strategy == "append":
         yield "LL416", "`watermark_strategy: append` means `max_target`.", ("source", "watermark_strategy")
 
@@ -254,9 +293,37 @@ def _supported(contract: Contract) -> Findings:
 
 def _counts_are_counters(contract: Contract) -> Findings:
     row_count = contract.service_levels.row_count
-    if row_count and row_count.check_field not in ("counts_source", "counts_good", "counts_total", "counts_quarantined"):
+    if row_count and row_count.check_field not in (
+        "counts_source",
+        "counts_good",
+        "counts_total",
+        "counts_quarantined",
+    ):
         at: YamlPath = ("service_levels", "row_count", "check_field")
         yield "LL420", f"{shown(row_count.check_field)} is not a counter; counts_good is used.", at
+
+
+def _bounds_have_a_number(contract: Contract) -> Findings:
+    for index, rule in enumerate(contract.quality.row_rules):
+        if rule.sql is not None and rule.has_bounds and expression_facts(current_frame(rule.sql)).result == "boolean":
+            yield "LL418", "The expression is true or false, so its bounds do nothing.", ("quality", "row_rules", index)
+    for index, check in enumerate(contract.quality.dataset_rules):
+        if check.sql is None:
+            continue
+        text = current_frame(check.sql)
+        result = (query_facts(text) if is_query(text) else expression_facts(text)).result
+        at: YamlPath = ("quality", "dataset_rules", index)
+        if check.has_bounds and result == "boolean":
+            yield "LL418", "The expression is true or false, so its bounds do nothing.", at
+        elif not check.has_bounds and result == "number":
+            yield "LL418", "The expression is a number and no bound is given, so any number passes.", at
+
+
+def _old_spellings(merged: Merged) -> Findings:
+    paths: tuple[YamlPath, ...] = (("schema_policy", "evolution"), ("server", "schema_policy", "evolution"))
+    for path in paths:
+        if merged.value(path) == "all":
+            yield "LL416", "`evolution: all` means `allow`.", path, "allow"
 
 
 CHECKS: tuple[Callable[[Contract], Findings], ...] = (
@@ -275,60 +342,5 @@ CHECKS: tuple[Callable[[Contract], Findings], ...] = (
     _facts_fit_strategies,
     _supported,
     _counts_are_counters,
+    _bounds_have_a_number,
 )
-
-
-def _duplicates(found: Iterable[tuple[Resolved, Contract]]) -> Iterator[Problem]:
-    for resolved, first in found:
-        assert resolved.contract is not None
-        path: YamlPath = ("info", "table_name")
-        where = f" too ({first.place.path})" if first.place.path else ""
-        message = f"The table `{'/'.join(first.key)}` is made by `{first.table}`{where}."
-        yield Problem("LL403", message, resolved.merged.locate(path), path, first.table)
-
-
-def _unknown_upstreams(registry: Registry) -> Iterator[Problem]:
-    for missing in registry.graph.unresolved:
-        contract, reference = missing.contract, missing.reference
-        if missing.external or not _is_judged(contract):
-            continue
-        merged = registry.merged.get(contract.key)
-        message = f"`{contract.table}` waits for `{reference.name}` ({reference.via}), which no contract makes."
-        where = merged.locate(reference.path) if merged and reference.path else Location(contract.place.path)
-        yield Problem("LL401", message, where, reference.path, reference.name, suggestion=missing.suggestion)
-
-
-def _is_judged(contract: Contract) -> bool:
-    """A contract that no registry names may be one of many that are not here."""
-    return bool(contract.place.entity) and contract.place.enabled
-
-
-def _cycles(registry: Registry) -> Iterator[Problem]:
-    circle = registry.graph.cycle
-    if circle:
-        contract = registry.contracts[circle[0]]
-        chain = " → ".join(["/".join(key) for key in (*circle, circle[0])])
-        where = Location(contract.place.path)
-        yield Problem("LL402", f"Each of these waits for the next: {chain}.", where, found=chain)
-
-
-def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
-    packs = {path.stem: path for path in pack_files(project)}
-    for pack in packs.values():
-        yield from read_pack(pack)[1]
-    for key, contract in registry.contracts.items():
-        wanted = contract.metadata.get("policy_pack")
-        if isinstance(wanted, str) and wanted not in packs:
-            at: YamlPath = ("metadata", "policy_pack")
-            message = f"There is no policy pack {shown(wanted)}; there are {listed(packs) or 'none'}."
-            yield Problem("LL425", message, registry.merged[key].locate(at), at, wanted, tuple(packs), nearest(wanted, packs))
-
-
-def _partition_sets(registry: Registry, project: Project) -> Iterator[Problem]:
-    known = {path.stem for path in project.partition_files}
-    for key, contract in registry.contracts.items():
-        wanted = contract.extensions.get(names.PARTITIONS_EXTENSION)
-        if isinstance(wanted, str) and known and wanted not in known:
-            path: YamlPath = ("extensions", names.PARTITIONS_EXTENSION)
-            message = f"There is no partition set {shown(wanted)}; there are {listed(sorted(known))}."
-            yield Problem("LL503", message, registry.merged[key].locate(path), path, wanted, tuple(known), nearest(wanted, known))

@@ -39,12 +39,12 @@ def sql_texts(contract: Contract) -> Iterator[SqlText]:
     for index, field in enumerate(contract.model.fields):
         for number, rule in enumerate(field.rules):
             yield SqlText(rule.sql, ("model", "fields", index, "rules", number, "sql"), is_row_rule=True)
-    for index, rule in enumerate(contract.quality.row_rules):
-        if rule.sql is not None:
-            yield SqlText(rule.sql, ("quality", "row_rules", index, "sql"), is_row_rule=True)
-    for index, rule in enumerate(contract.quality.dataset_rules):
-        if rule.sql is not None:
-            yield SqlText(rule.sql, ("quality", "dataset_rules", index, "sql"), may_query=is_query(rule.sql))
+    for index, entry in enumerate(contract.quality.row_rules):
+        if entry.sql is not None:
+            yield SqlText(entry.sql, ("quality", "row_rules", index, "sql"), is_row_rule=True)
+    for index, whole in enumerate(contract.quality.dataset_rules):
+        if whole.sql is not None:
+            yield SqlText(whole.sql, ("quality", "dataset_rules", index, "sql"), may_query=is_query(whole.sql))
     for index, link in enumerate(contract.links):
         if link.filter:
             yield SqlText(link.filter, ("links", index, "filter"), is_row_rule=True)
@@ -86,7 +86,9 @@ def _judged(piece: SqlText, facts: SqlFacts, relations: frozenset[str], merged: 
             near = nearest(name, relations)
             yield Problem("LL206", message, where, piece.path, name, tuple(sorted(relations)), near)
     if piece.is_row_rule and facts.aggregates:
-        yield Problem("LL209", "The expression aggregates over many rows.", _location(merged, piece.path, 0), piece.path)
+        yield Problem(
+            "LL209", "The expression aggregates over many rows.", _location(merged, piece.path, 0), piece.path
+        )
 
 
 def _location(merged: Merged, path: YamlPath, line: int) -> Location:

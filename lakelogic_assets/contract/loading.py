@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
-from lakelogic_assets.contract.lint import lint_contract, lint_project
+from lakelogic_assets.contract.lint import lint_contract
+from lakelogic_assets.contract.lint_project import lint_project
 from lakelogic_assets.contract.placeholders import fill
 from lakelogic_assets.contract.problems import Location, Problem, shown
 from lakelogic_assets.contract.reading import Document, read_document
@@ -25,7 +29,9 @@ from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project, find_project
 
 _SKIPPED_FOLDERS = frozenset({names.POLICY_PACKS_FOLDER, "node_modules", "__pycache__"})
-_CONTRACT_KEYS = frozenset("info model source materialization transformations quality external_logic extraction".split())
+_CONTRACT_KEYS = frozenset(
+    "info model source materialization transformations quality external_logic extraction".split()
+)
 
 
 @dataclass
@@ -53,10 +59,10 @@ class _Loader:
         self.boundary = project.root
         self.files = 0
 
-    def tree(self, folder: Path) -> None:
+    def tree(self, folder: Path, *, domains_only: bool = False) -> None:
         """Load all that a folder holds; its indexes may not name files outside of it, or of the project."""
         self.boundary = self.project.root if self.project.root in (folder, *folder.parents) else folder
-        found = _walk(folder)
+        found = _walk(folder, domains_only=domains_only)
         for path in found.systems:
             self.system(path)
         for path in found.drivers:
@@ -89,7 +95,6 @@ class _Loader:
             return
         self.problems += context.problems
         self.contexts[path.parent] = context
-        assert context.merged is not None
         # In an index, `{bronze_layer}` is a folder's name and always means bronze.
         values = context.identity | {f"{layer}_layer": layer for layer in ("bronze", "silver", "gold")}
         seen: set[tuple[str | None, str]] = set()
@@ -99,11 +104,11 @@ class _Loader:
             if identity in seen:
                 what = f"entity `{entry.entity}`" if entry.entity else f"file `{entry.path}`"
                 message = f"The {what} stands twice{f' in layer {entry.layer}' if entry.layer else ''}."
-                where = context.merged.locate((*at, "entity" if entry.entity else "path"))
+                where = context.locate((*at, "entity" if entry.entity else "path"))
                 self.problems.append(Problem("LL302", message, where, at, identity[1]))
                 continue
             seen.add(identity)
-            file = self.claim(path.parent, fill(entry.path, values), context.merged.locate((*at, "path")))
+            file = self.claim(path.parent, fill(entry.path, values), context.locate((*at, "path")))
             document = self.read(file) if file else None
             if document:
                 self.resolved.append(resolve(document, context, entry, at))
@@ -119,7 +124,12 @@ class _Loader:
             return
         context = self.standalone_context(path.parent).named(registry.domain, registry.system)
         for index, entry in enumerate(registry.entries):
-            place = {"entity": entry.entity, "enabled": entry.enabled, "depends_on": entry.depends_on, "registered": True}
+            place: dict[str, Any] = {
+                "entity": entry.entity,
+                "enabled": entry.enabled,
+                "depends_on": entry.depends_on,
+                "registered": True,
+            }
             for layer, relative in entry.paths.items():
                 key = ("contracts", layer) if layer else ("contract_path",)
                 file = self.claim(path.parent, relative, document.locate(("entries", index, *key)))
@@ -148,7 +158,7 @@ class _Loader:
         self.resolved.append(resolve(document, context, enabled=False))
 
     def is_contract(self, path: Path, document: Document) -> bool:
-        """`*.olc.yaml` says so itself; beside such a file, and without any key of a contract, YAML is something else."""
+        """`*.olc.yaml` says so itself; beside such a file, or without any key of a contract, YAML is another thing."""
         if ".olc." in path.name:
             return True
         folder = path.parent
@@ -180,7 +190,9 @@ class _Loader:
         except (OSError, ValueError):  # a name that no file can have
             inside, exists = True, False
         if not inside:
-            self.problems.append(Problem("LL311", f"`{relative}` is outside of {self.boundary}.", where, found=relative))
+            self.problems.append(
+                Problem("LL311", f"`{relative}` is outside of {self.boundary}.", where, found=relative)
+            )
         elif not exists:
             self.problems.append(Problem("LL301", f"{shown(relative)} does not exist.", where, found=relative))
         self.claimed.add(path)
@@ -202,19 +214,19 @@ class _Loader:
         own: list[Problem] = []
         # Of two contracts for one table, the one that runs is the table's.
         for each in sorted(self.resolved, key=lambda each: not (each.contract and each.contract.place.enabled)):
-            self.problems += each.problems
-            own += each.problems if only is not None and each.path in only else ()
             contract = each.contract
+            found = each.problems + (lint_contract(contract, each.merged) if contract else [])
+            self.problems += found
+            own += found if only is not None and each.path in only else ()
             if contract is None:
                 continue
-            self.problems += lint_contract(contract, each.merged)
             first = contracts.get(contract.key)
             if first and contract.place.enabled and _same_scope(contract, first):
                 duplicates.append((each, first))
             else:
                 key = contract.key if first is None else (*contract.key, str(each.path))
                 contracts[key], merged[key] = contract, each.merged
-        registry = Registry(contracts, merged, files=self.files)
+        registry = Registry(contracts, merged, files=self.files, claimed=frozenset(self.claimed))
         self.problems += lint_project(registry, duplicates, self.project)
         kept = [*own, *self.above(only), *_of_files(self.problems, only)] if only is not None else self.problems
         return replace(registry, problems=tuple(sorted(dict.fromkeys(kept), key=_place_of)))
@@ -225,6 +237,19 @@ class _Loader:
         return (problem for problem in self.problems if problem.location.file in broken)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Many small objects come to stay here: looking through them for garbage again and again would find none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_uncollected()
 def load_project(project: Project | None = None, environ: Mapping[str, str] | None = None) -> Registry:
     """Every contract of a project, and every problem of its files; problems never raise."""
     project = project or find_project()
@@ -237,6 +262,7 @@ def load_project(project: Project | None = None, environ: Mapping[str, str] | No
     return loader.registry()
 
 
+@_uncollected()
 def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, str] | None = None) -> Registry:
     """The contracts of some files and folders.
 
@@ -244,7 +270,7 @@ def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, st
     the files that were asked for are kept; any other file stands alone.
     """
     environ = os.environ if environ is None else environ
-    asked = [Path(os.path.abspath(path)) for path in paths]
+    asked = [Path(os.path.normpath(Path.cwd() / path)) for path in paths]
     folder = project.root / "contracts"
     if folder.is_dir() and all(folder in (path, *path.parents) for path in asked):
         declarations = load_declarations(project, environ)
@@ -253,33 +279,48 @@ def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, st
         return loader.registry(only=asked)
     loader = _Loader(project, environ)
     for tree in dict.fromkeys(tree_of(path) for path in asked):
-        loader.tree(tree) if tree.is_dir() else loader.alone(tree)
+        # Beside a domain that was asked for, only other domains count: the folder above may hold anything.
+        loader.tree(tree, domains_only=tree not in asked) if tree.is_dir() else loader.alone(tree)
     return loader.registry(only=asked)
 
 
-def load_contract(path: Path | str, project: Project | None = None, environ: Mapping[str, str] | None = None) -> Contract:
+def load_contract(
+    path: Path | str, project: Project | None = None, environ: Mapping[str, str] | None = None
+) -> Contract:
     """One contract, resolved with the registries above it; raises ContractError with everything that is wrong."""
     path = Path(path).resolve()
-    home = next((folder.parent for folder in reversed(path.parents) if folder.name == "contracts"), path.parent)
-    registry = load_paths([path], project or Project(home), environ)
+    registry = load_paths([path], project or Project(_home(path)), environ)
     found = next((contract for contract in registry if contract.place.path == path), None)
     if found is None or registry.errors:
         raise ContractError(registry.errors or [Problem("LL009", "The file is not a contract.", Location(path))])
     return found
 
 
+def _home(path: Path) -> Path:
+    """The project that a contract lies in, told by what stands beside its contracts; otherwise its own folder."""
+    declared = ("resources", "partitions")
+    folders = [folder.parent for folder in path.parents if folder.name == "contracts"]
+    return next((root for root in folders if any((root / name).is_dir() for name in declared)), path.parent)
+
+
 def tree_of(path: Path) -> Path:
     """The tree of domains that a path belongs to; a file outside of any registry is its own."""
     folder = path if path.is_dir() else path.parent
-    registries = (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE)
-    tops = [each for each in (folder, *folder.parents) if any((each / name).is_file() for name in registries)]
+    tops = [each for each in (folder, *folder.parents) if _has_registry(each)]
     return (tops[-1].parent if (tops[-1] / names.DOMAIN_FILE).is_file() else tops[-1]) if tops else path
 
 
-def _walk(folder: Path) -> _Found:
+def _has_registry(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE))
+
+
+def _walk(folder: Path, *, domains_only: bool = False) -> _Found:
     found = _Found()
     for directory, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        if domains_only and directory == str(folder) and not _has_registry(folder):
+            folders[:] = [name for name in folders if (folder / name / names.DOMAIN_FILE).is_file()]
+            files = []
         for name in sorted(files):
             if name.endswith((".yaml", ".yml")):
                 _sort_in(found, Path(directory, name))

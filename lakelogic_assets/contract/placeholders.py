@@ -6,7 +6,7 @@ Contracts hold braces that are no placeholders (`\\d{4}`), so only known names a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakelogic_assets.contract.problems import YamlPath
@@ -20,7 +20,7 @@ PATH_KEYS = frozenset(
 )
 _PATH_SECTIONS = frozenset("source server links materialization quarantine environments storage external_logic".split())
 _FREE_KEYS = frozenset({"notifications", "dlt", "options", "args", "partition_filters", "table_properties"})
-MAX_DEFAULTS = 20
+MAX_DEFAULTS, MAX_PLACEHOLDERS, MAX_VALUE = 20, 500, 2000
 _SQL_KEYS = frozenset("sql sql_spark sql_duckdb query filter key_expr aggregations".split())
 _PLACEHOLDER = re.compile(r"(?<![${])\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -28,8 +28,18 @@ _BRACE = re.compile(r"[{}]")
 
 
 def fill(text: str, values: Mapping[str, Any]) -> str:
-    """Replace the placeholders that have a value; leave every other brace alone."""
-    return _PLACEHOLDER.sub(lambda m: str(values[m[1]]) if m[1] in values else m[0], text) if "{" in text else text
+    """Replace the placeholders that have a value; leave every other brace alone.
+
+    A name is short and a path has few of them; what is longer is left alone, so that no file grows without end.
+    """
+    if "{" not in text or text.count("{") > MAX_PLACEHOLDERS:
+        return text
+
+    def value(match: re.Match[str]) -> str:
+        found = str(values.get(match[1], match[0]))
+        return found if len(found) <= MAX_VALUE else match[0]
+
+    return _PLACEHOLDER.sub(value, text)
 
 
 def unfilled(text: str) -> list[str]:
@@ -52,7 +62,7 @@ class _Expansion:
 
     def between(self, position: int, stop: int, depth: int) -> str:
         parts: list[str] = []
-        while depth <= MAX_DEFAULTS and 0 <= (start := self.text.find("${", position, stop)):
+        while depth <= MAX_DEFAULTS and (start := self.text.find("${", position, stop)) >= 0:
             name, end = _NAME.match(self.text, start + 2, stop), self.closing.get(start + 1)
             has_default = name is not None and end is not None and self.text.startswith(":-", name.end(), end)
             if name is None or end is None or not (name.end() == end or has_default):
@@ -100,22 +110,23 @@ def rewritten(value: Any, change: Callable[[str, YamlPath], str], path: YamlPath
     """The same structure with every text changed; what does not change is shared, not copied."""
     if isinstance(value, str):
         return change(value, path) if "{" in value else value
-    if isinstance(value, dict):
-        return _rewritten_items(value, value.items(), change, path)
-    if isinstance(value, list):
-        return _rewritten_items(value, enumerate(value), change, path)
+    if isinstance(value, dict | list):
+        return _rewritten_items(value, change, path)
     return value
 
 
-def _rewritten_items(whole: Any, items: Iterable[tuple[Any, Any]], change: Callable[[str, YamlPath], str], path: YamlPath) -> Any:
-    """Runs over every value of every contract, so it copies and names only what may change."""
+def _rewritten_items(whole: Any, change: Callable[[str, YamlPath], str], path: YamlPath) -> Any:
+    """Sees every value of every contract several times, so it copies and names only what may change."""
     result = whole
-    for key, item in items:
-        if isinstance(item, str) and "{" not in item:
+    for key, item in whole.items() if isinstance(whole, dict) else enumerate(whole):
+        kind = type(item)
+        if kind is dict or kind is list:
+            new = _rewritten_items(item, change, (*path, key))
+        elif kind is str and "{" in item:
+            new = change(item, (*path, key))
+        else:
             continue
-        if isinstance(item, str | dict | list):
-            new = rewritten(item, change, (*path, key))
-            if new is not item:
-                result = whole.copy() if result is whole else result
-                result[key] = new
+        if new is not item:
+            result = whole.copy() if result is whole else result
+            result[key] = new
     return result

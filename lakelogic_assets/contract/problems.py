@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +25,16 @@ class Location(NamedTuple):
         return f"{self.file or '<contract>'}:{self.line}:{self.column}"
 
 
+NOWHERE = Location()
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One finding. `message` is a whole sentence; the other fields let programs act on it."""
 
     code: str
     message: str
-    location: Location = Location()
+    location: Location = NOWHERE
     path: YamlPath = ()
     found: Any = None
     allowed: tuple[str, ...] = ()
@@ -78,11 +82,41 @@ def dotted(path: YamlPath) -> str:
 
 def nearest(word: object, allowed: Iterable[str]) -> str | None:
     """The allowed word that is one slip of the hand away, if there is one."""
-    if not isinstance(word, str):
+    if not isinstance(word, str) or len(word) > _LONGEST_SLIP:
         return None
+    return _nearest(word, tuple(allowed))
+
+
+_LONGEST_SLIP = 80
+
+
+@lru_cache(maxsize=10_000)
+def _nearest(word: str, allowed: tuple[str, ...]) -> str | None:
     folded = {candidate.lower().replace("-", "_"): candidate for candidate in allowed}
-    close = get_close_matches(word.lower().replace("-", "_").strip(), list(folded), n=1, cutoff=0.72)
-    return folded[close[0]] if close else None
+    meant = word.lower().replace("-", "_").strip()
+    close = get_close_matches(meant, list(folded), n=1, cutoff=0.72)
+    # `max_delay` for `max_delay_minutes`: left off rather than mistyped.
+    close = close or ([name for name in folded if name.startswith(f"{meant}_")] if len(meant) > 3 else [])
+    return folded[close[0]] if len(close) == 1 else None
+
+
+def slip(word: str, names: Iterable[str]) -> str | None:
+    """The name that differs from `word` by one slip: a letter too many, too few, wrong, or two swapped."""
+    meant = word.lower()
+    return next((name for name in names if _is_one_slip(meant, name.lower())), None)
+
+
+def _is_one_slip(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > 1 or one == other:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    one, other = one[start:], other[start:]
+    return (
+        one[1:] == other[1:]
+        or one[1:] == other
+        or one == other[1:]
+        or (one[1::-1] == other[:2] and one[2:] == other[2:])
+    )
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -20,7 +20,9 @@ from lakelogic_assets.errors import ContractError
 try:
     from yaml._yaml import CParser  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
 except ImportError as missing:  # PyYAML built without libyaml
-    raise ImportError("PyYAML has no C parser here; reinstall it from a wheel: pip install --force-reinstall PyYAML") from missing
+    raise ImportError(
+        "PyYAML has no C parser here; reinstall it from a wheel: pip install --force-reinstall PyYAML"
+    ) from missing
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 40
@@ -28,7 +30,9 @@ MAX_VALUES = 200_000
 
 _PLAIN, _QUOTED, _COLLECTION = "plain", "quoted", "collection"
 _STANDARD_TAG = "tag:yaml.org,2002:"
-_PLAIN_TAGS = frozenset(_STANDARD_TAG + name for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp"))
+_PLAIN_TAGS = frozenset(
+    _STANDARD_TAG + name for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
+)
 _WORDS = {
     "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
@@ -36,7 +40,9 @@ _WORDS = {
 }  # fmt: skip
 _NUMBER_START = frozenset("-.0123456789")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
-_FLOAT = re.compile(r"-?(?:(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.|(?:0|[1-9][0-9]*)(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?\Z")
+_FLOAT = re.compile(
+    r"-?(?:(?:0|[1-9][0-9]*)?\.[0-9]+|(?:0|[1-9][0-9]*)\.|(?:0|[1-9][0-9]*)(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?\Z"
+)
 
 # libyaml composes by recursion in C and ends the process on 10,000 brackets. Only a file that could
 # nest that deeply pays for the second, iterative look.
@@ -53,7 +59,7 @@ class _Composer(CParser):
 
     def ascend_resolver(self) -> None: ...
 
-    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str:
+    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str:  # noqa: ARG002 - the parser passes it
         if kind is not ScalarNode:
             return _COLLECTION
         return _PLAIN if implicit[0] else _QUOTED
@@ -88,9 +94,11 @@ class Document:
         key, value = self._walk(path)
         if not isinstance(value, ScalarNode):
             return self._location(key)
-        block = 1 if value.style in ("|", ">") else 0
         mark = value.start_mark
-        return Location(self.path, mark.line + 1 + block + offset_line, 1 if block or offset_line else mark.column + 1)
+        if value.style not in ("|", ">"):
+            return Location(self.path, mark.line + 1, mark.column + 1)
+        # Only in a literal block is a line of the text a line of the file.
+        return Location(self.path, mark.line + 2 + (offset_line if value.style == "|" else 0))
 
     def _location(self, node: Node) -> Location:
         return Location(self.path, node.start_mark.line + 1, node.start_mark.column + 1)
@@ -136,7 +144,9 @@ def read_document(path: Path) -> Document:
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            _refuse("LL003", f"The file has {size:,} bytes; at most {MAX_BYTES:,} are read.", Location(path), found=size)
+            _refuse(
+                "LL003", f"The file has {size:,} bytes; at most {MAX_BYTES:,} are read.", Location(path), found=size
+            )
         raw = path.read_bytes()
     except OSError as error:
         _refuse("LL001", f"The file cannot be read: {error.strerror or error}.", Location(path))
@@ -283,15 +293,17 @@ def _check_depth(text: str, path: Path | None) -> None:
             depth -= 1
         if depth > MAX_DEPTH:
             mark = event.start_mark
-            where = Location(path, mark.line + 1, mark.column + 1)
+            where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path)
             _refuse("LL006", f"More than {MAX_DEPTH} levels are nested here.", where)
 
 
-def _refuse_syntax(error: yaml.YAMLError, text: str, path: Path | None) -> Any:
+def _refuse_syntax(error: yaml.YAMLError, text: str, path: Path | None) -> NoReturn:
     if isinstance(error, yaml.reader.ReaderError) and (strange := _NOT_YAML.search(text)):
         line = text.count("\n", 0, strange.start()) + 1
         _refuse("LL004", f"The character {strange[0]!r} may not stand in YAML.", Location(path, line))
-    mark = getattr(error, "problem_mark", None)
+    # A quote that is never closed is found at the end of the file; where it was opened is what people look for.
+    at_end = "unexpected end of stream" in str(getattr(error, "problem", None))
+    mark = getattr(error, "context_mark", None) if at_end else getattr(error, "problem_mark", None)
     where = Location(path, mark.line + 1, mark.column + 1) if mark else Location(path)
     what = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
     if "single document" in what:
@@ -299,7 +311,7 @@ def _refuse_syntax(error: yaml.YAMLError, text: str, path: Path | None) -> Any:
     _refuse("LL004", f"YAML cannot be read here: {what or error}.", where)
 
 
-def _refuse(code: str, message: str, where: Location, found: Any = None) -> Any:
+def _refuse(code: str, message: str, where: Location, found: Any = None) -> NoReturn:
     raise ContractError([Problem(code, message, where, found=found)])
 
 
@@ -308,7 +320,7 @@ def _mark(path: Path | None, node: Node) -> Location:
 
 
 def _kind(node: Node) -> str:
-    return {MappingNode: "mapping", SequenceNode: "list"}.get(type(node), "single value")
+    return "mapping" if isinstance(node, MappingNode) else "list" if isinstance(node, SequenceNode) else "single value"
 
 
 def _shown_tag(tag: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Graph, Key, Names, build_graph
@@ -22,6 +23,8 @@ class Registry:
     merged: Mapping[Key, Merged]
     problems: tuple[Problem, ...] = ()
     files: int = 0
+    claimed: frozenset[Path] = frozenset()
+    """Every file that an index names, whether it is there or not."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -37,7 +40,7 @@ class Registry:
 
     @cached_property
     def _names(self) -> Names:
-        return Names(self.contracts.values())
+        return Names(self.contracts)
 
     def __iter__(self) -> Iterator[Contract]:
         return iter(self.contracts.values())
@@ -47,14 +50,19 @@ class Registry:
 
     def find(self, name: str) -> Contract:
         """A contract by its table, `domain/table`, entity or file name."""
-        key = self._names.find(name.removesuffix(".yaml").removesuffix(".yml"))
-        if key is None:
+        return self.contracts[self._key(name)]
+
+    def _key(self, name: str) -> Key:
+        found = self._names.candidates(name.removesuffix(".yaml").removesuffix(".yml"))
+        if len(found) > 1:
+            raise NotFoundError(f"{name!r} may be several contracts: {', '.join('/'.join(key) for key in found)}.")
+        if not found:
             near = self._names.nearest(name)
             raise NotFoundError(f"There is no contract called {name!r}.", [near] if near else [])
-        return self.contracts[key]
+        return found[0]
 
     def select(self, words: Iterable[str]) -> frozenset[Key]:
-        """Contracts by name, glob, `layer:silver`, `domain:retail`, `system:crm`; `+name` and `name+` take neighbours."""
+        """Contracts by name, glob, `layer:silver`, `domain:retail` or `system:crm`; `+name`, `name+` add neighbours."""
         chosen: frozenset[Key] = frozenset()
         for word in words:
             name = word.strip("+")
@@ -62,14 +70,17 @@ class Registry:
             chosen |= self.graph.around(keys, up=word.startswith("+"), down=word.endswith("+"))
         return chosen
 
+    def _where(self, chosen: Callable[[Contract], bool]) -> frozenset[Key]:
+        return frozenset(key for key, contract in self.contracts.items() if chosen(contract))
+
     def _matching(self, word: str) -> frozenset[Key]:
         attribute, _, value = word.partition(":")
-        if value and attribute in ("layer", "domain", "system", "tag"):
-            found = frozenset(c.key for c in self if fnmatchcase(str(getattr(c, attribute, None) or ""), value))
+        if value and attribute in ("layer", "domain", "system"):
+            found = self._where(lambda contract: fnmatchcase(str(getattr(contract, attribute) or ""), value))
         elif any(letter in word for letter in "*?["):
-            found = frozenset(c.key for c in self if fnmatchcase(c.table, word) or fnmatchcase("/".join(c.key), word))
+            found = self._where(lambda each: fnmatchcase(each.table, word) or fnmatchcase("/".join(each.key), word))
         else:
-            found = frozenset({self.find(word).key})
+            found = frozenset({self._key(word)})
         if not found:
             raise NotFoundError(f"Nothing is selected by {word!r}.")
         return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Discriminator, Field, Tag
 
 from lakelogic_assets.contract.base import Bag, Count, Fraction, Name, Names, OpenSection, Section
 from lakelogic_assets.contract.lineage import Lineage
@@ -34,7 +34,9 @@ class SloFreshness(Section):
     max_delay_minutes: float | None = None
     check_column: str | None = None
     max_source_delay_minutes: float | None = None
-    source_check_columns: Names = Field(default=(), validation_alias=AliasChoices("source_check_columns", "source_check_column"))
+    source_check_columns: Names = Field(
+        default=(), validation_alias=AliasChoices("source_check_columns", "source_check_column")
+    )
     exclude_tables: Names = ()
     warn_only: bool | None = None
 
@@ -65,9 +67,27 @@ class SloSchedule(OpenSection):
     timezone: str | None = None
 
 
+def _is_per_layer(value: Any) -> str:
+    """Only a mapping of mappings says something for each layer; the member that was not meant reports nothing."""
+    per_layer = isinstance(value, dict) and value and all(isinstance(each, dict) for each in value.values())
+    return "layers" if per_layer and "anomaly" not in value else "one"
+
+
 class Slo(Section):
-    freshness: SloFreshness | dict[str, SloFreshness] | None = None
-    row_count: SloRowCount | dict[str, SloRowCount] | None = None
+    freshness: (
+        Annotated[
+            Annotated[SloFreshness, Tag("one")] | Annotated[dict[str, SloFreshness], Tag("layers")],
+            Discriminator(_is_per_layer),
+        ]
+        | None
+    ) = None
+    row_count: (
+        Annotated[
+            Annotated[SloRowCount, Tag("one")] | Annotated[dict[str, SloRowCount], Tag("layers")],
+            Discriminator(_is_per_layer),
+        ]
+        | None
+    ) = None
     quality: SloQuality | None = None
     schedule: SloSchedule | None = None
     availability: Bag | None = None
@@ -94,6 +114,16 @@ class NotificationsBlock(Section):
     channels: tuple[Notification, ...] = ()
 
 
+def _is_block(value: Any) -> str:
+    return "block" if isinstance(value, dict) else "list"
+
+
+Notifications = Annotated[
+    Annotated[tuple[Notification, ...], Tag("list")] | Annotated[NotificationsBlock, Tag("block")],
+    Discriminator(_is_block),
+]
+
+
 class RegistryFile(Section):
     """What a domain and a system may both say."""
 
@@ -101,7 +131,7 @@ class RegistryFile(Section):
     ownership: Ownership | None = None
     slo: Slo | None = None
     cost: Cost | None = None
-    notifications: tuple[Notification, ...] | NotificationsBlock | None = None
+    notifications: Notifications | None = None
     notifications_enabled: bool | None = None
     observatory: Bag | None = None
     compliance: Bag | None = None
@@ -169,7 +199,8 @@ class DriverEntry(Section):
 
     @property
     def paths(self) -> dict[str | None, str]:
-        paths: dict[str | None, str] = dict(self.contracts or {})
+        paths: dict[str | None, str] = {}
+        paths.update(self.contracts or {})
         if self.contract_path:
             paths[None] = self.contract_path
         return paths

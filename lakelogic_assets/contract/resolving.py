@@ -43,13 +43,13 @@ def resolve(
     domain, system = _identity(document.data, context)
     values = context.values_for(domain, system)
     merged.data = rewritten(document.data, collector.expander(context.environ))
-    merged.data = without_anchors(rewritten(merged.data, lambda text, path: fill(text, values)))
+    merged.data = without_anchors(rewritten(merged.data, lambda text, _: fill(text, values)))
     merged.data = {key: value for key, value in merged.data.items() if value is not None}  # `quality:` says nothing
     layer = (entry.layer if entry else place.get("layer")) or _layer(merged.data, _table(merged, document.path))
     _inherit(merged, context, layer)
     if entry is not None and context.merged is not None:
         _inherit_extras(merged, context.merged, entry, at)
-    collector.problems += apply_policy_pack(merged, context.project, layer, lambda text, path: fill(text, values))
+    collector.problems += apply_policy_pack(merged, context.project, layer, lambda text, _: fill(text, values))
     _derive(merged, context, values, document.path)
     if context.environment_known:
         _report_unfilled(merged, values, collector)
@@ -61,7 +61,8 @@ def resolve(
 
 
 def _identity(data: dict[str, Any], context: SystemContext) -> tuple[str | None, str | None]:
-    info = data.get("info") if isinstance(data.get("info"), dict) else {}
+    said = data.get("info")
+    info = said if isinstance(said, dict) else {}
     known = context.identity
     domain, system = known.get("domain") or info.get("domain"), known.get("system") or info.get("system")
     return (domain if isinstance(domain, str) else None), (system if isinstance(system, str) else None)
@@ -86,12 +87,13 @@ def _inherit(merged: Merged, context: SystemContext, layer: str | None) -> None:
     for key in ("compliance", "ownership", "metadata", "lineage", "quarantine", "observatory"):
         if isinstance(data.get(key), dict):
             merged.fill((key,), data[key], registry, (key,), deep=key in ("compliance", "ownership"))
-    for key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), "_all")):  # what is filled first wins
+    # What is filled first wins.
+    for layer_key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), "_all")):
         for section, deep in (("materialization", False), ("server", True)):
             block = data.get(section)
-            values = block.get(key) if isinstance(block, dict) and key else None
-            if isinstance(values, dict):
-                merged.fill((section,), values, registry, (section, key), deep=deep)
+            values = block.get(layer_key) if isinstance(block, dict) and layer_key else None
+            if isinstance(values, dict) and layer_key:
+                merged.fill((section,), values, registry, (section, layer_key), deep=deep)
 
 
 def _inherit_extras(merged: Merged, registry: Merged, entry: IndexEntry, at: YamlPath) -> None:
@@ -100,7 +102,7 @@ def _inherit_extras(merged: Merged, registry: Merged, entry: IndexEntry, at: Yam
     merged.origins["depends_on",] = registry.origin((*at, "depends_on"))
     for key, value in extras.items():
         target: YamlPath = (key,) if key in Contract.model_fields else ("metadata", key)
-        if merged.value(target) is None and isinstance(merged.data.get(target[0], {}), dict):
+        if merged.value(target) is None and isinstance(merged.data.get(str(target[0]), {}), dict):
             merged.put(target, value, registry.origin((*at, key)))
 
 

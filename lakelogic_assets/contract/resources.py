@@ -162,7 +162,9 @@ def _declare(model: type[D], path: Path, known: dict[str, tuple[D, Document]], p
         return
     if declared.name != path.stem:
         message = f"The file declares `{declared.name}`."
-        problems.append(Problem("LL504", message, document.locate(("name",)), ("name",), declared.name, suggestion=path.stem))
+        problems.append(
+            Problem("LL504", message, document.locate(("name",)), ("name",), declared.name, suggestion=path.stem)
+        )
     known[declared.name] = (declared, document)
 
 
@@ -172,7 +174,9 @@ def _active(resources: Mapping[str, tuple[Resource, Document]], environment: str
     return next((resource for resource, _ in resources.values() if resource.environment == environment), None)
 
 
-def _with_environment(resource: Resource, document: Document, environ: Mapping[str, str], problems: list[Problem]) -> Resource:
+def _with_environment(
+    resource: Resource, document: Document, environ: Mapping[str, str], problems: list[Problem]
+) -> Resource:
     """The active resource with its variables expanded; what is not set is an error at its line."""
 
     def report(name: str, path: YamlPath) -> None:

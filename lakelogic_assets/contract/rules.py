@@ -88,7 +88,7 @@ class DatasetRule:
 
 def row_rules(contract: Contract) -> tuple[RowRule, ...]:
     """Every row rule: required fields, rules of fields, hints of fields, then `row_rules`."""
-    late = post_created(contract)
+    late = frozenset(column.lower() for column in post_created(contract))
     written = list(_written_rules(contract, late))
     rules = [*_field_rules(contract, written, late), *written]
     return _with_unique_names(rules)
@@ -106,19 +106,34 @@ def severity_of(word: str | None) -> Severity:
 
 def _field_rules(contract: Contract, written: Sequence[RowRule], late: frozenset[str]) -> Iterator[RowRule]:
     injected = set(contract.scd2.injected_columns) if contract.scd2 else set[str]()
-    tested = {rule.columns[0] for rule in written if isinstance(rule.test, forms.NotNull)}
+    tested = {rule.columns[0].lower() for rule in written if _is_not_null(rule)}
     names = {rule.name for rule in written}
     hints = contract.quality.enforce_field_hints and not contract.server.cast_to_string
     hints = hints and contract.server.mode != "ingest"
     for index, field in enumerate(contract.model.fields):
         at: YamlPath = ("model", "fields", index)
-        if field.required and contract.quality.enforce_required and field.name not in tested | injected:
+        told = field.name in injected or field.name.lower() in tested
+        told = told or any(_tests_not_null(rule.sql, field.name) for rule in field.rules)
+        if field.required and contract.quality.enforce_required and not told:
             test = forms.NotNull(fields=(field.name,))
             yield _rule(f"{field.name}_required", test, (field.name,), "completeness", None, (*at, "required"), late)
         for number, rule in enumerate(field.rules):
             yield _sql_rule(rule, rule.sql, rule, (*at, "rules", number), late)
         if hints:
             yield from (rule for rule in _hints(field, at, late) if rule.name not in names)
+
+
+def _is_not_null(rule: RowRule) -> bool:
+    """Whether a rule holds rows back as `required` would, so that one NULL is not reported twice."""
+    if rule.severity != "error" or rule.null_passes or len(rule.columns) != 1:
+        return False
+    return isinstance(rule.test, forms.NotNull) or (
+        isinstance(rule.test, str) and _tests_not_null(rule.test, rule.columns[0])
+    )
+
+
+def _tests_not_null(sql: str, column: str) -> bool:
+    return " ".join(sql.replace("`", "").lower().split()) == f"{column.lower()} is not null"
 
 
 def _hints(field: FieldDefinition, at: YamlPath, late: frozenset[str]) -> Iterator[RowRule]:
@@ -166,7 +181,13 @@ def _other_shorthand(entry: forms.RowRule, kind: str, at: YamlPath, late: frozen
 
 
 def _shorthand(
-    entry: forms.RowRule, payload: Any, columns: tuple[str, ...], kind: str, category: str, at: YamlPath, late: frozenset[str]
+    entry: forms.RowRule,
+    payload: Any,
+    columns: tuple[str, ...],
+    kind: str,
+    category: str,
+    at: YamlPath,
+    late: frozenset[str],
 ) -> RowRule:
     """A name inside the payload is the rule's name; one beside it is only a label."""
     options = _Options.of(payload, entry)
@@ -199,11 +220,17 @@ class _Options:
 
 
 def _rule(
-    name: str, test: RowTest, columns: tuple[str, ...], category: str, options: _Options | None, at: YamlPath, late: frozenset[str]
+    name: str,
+    test: RowTest,
+    columns: tuple[str, ...],
+    category: str,
+    options: _Options | None,
+    at: YamlPath,
+    late: frozenset[str],
 ) -> RowRule:
     options = options or _Options()
     # Unwritten, a rule runs as early as its columns exist.
-    phase: Phase = options.phase or ("post" if any(column in late for column in columns) else "pre")
+    phase: Phase = options.phase or ("post" if any(column.lower() in late for column in columns) else "pre")
     return RowRule(
         name=name,
         test=test,

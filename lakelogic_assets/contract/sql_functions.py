@@ -95,14 +95,15 @@ TRANSLATED_FUNCTIONS: Final = frozenset(
 # Words that may stand before a bracket without being a function call.
 SQL_WORDS: Final = frozenset(
     """
-    select from where group by having order limit offset qualify union intersect except minus all distinct as on using
-    join left right full inner outer cross lateral semi anti natural with recursive case when then else end and or not in
-    is null true false like ilike rlike regexp between exists any some every over partition rows range groups unbounded
-    preceding following current row filter within asc desc nulls first last values table tablesample pivot unpivot for
-    cube rollup grouping sets interval array map struct decimal numeric dec varchar char character string double float
-    int integer bigint smallint tinyint boolean binary date timestamp timestamp_ntz timestamp_ltz cast try_cast extract
-    collate escape respect ignore view exclude replace rename div year years month months day days hour hours
-    minute minutes second seconds week weeks quarter to at time zone substring trim position overlay
+    select from where group by having order limit offset qualify union intersect except minus all distinct as on
+    using join left right full inner outer cross lateral semi anti natural with recursive case when then else end
+    and or not in is null true false like ilike rlike regexp between exists any some every over partition rows
+    range groups unbounded preceding following current row filter within asc desc nulls first last values table
+    tablesample pivot unpivot for cube rollup grouping sets interval array map struct decimal numeric dec varchar
+    char character string double float int integer bigint smallint tinyint boolean binary date timestamp
+    timestamp_ntz timestamp_ltz cast try_cast extract collate escape respect ignore view exclude replace rename
+    div year years month months day days hour hours minute minutes second seconds week weeks quarter to at time
+    zone substring trim position overlay
     """.split()
 )
 

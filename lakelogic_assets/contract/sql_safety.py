@@ -1,117 +1,80 @@
-"""What a contract's SQL may not do: change something, start a program, open a path, call what reaches out of the data."""
+"""What a contract's SQL may not do: change something, start a program, open a path, reach out of the data."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from lakelogic_assets.contract.problems import nearest, shown
+from lakelogic_assets.contract.sql import Shape, SqlFault
 from lakelogic_assets.contract.sql_functions import ALLOWED_BEFORE_BRACKET, BARRED_FUNCTIONS, SPARK_FUNCTIONS
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.dialects.dialect import Dialect
-
-Shape = Literal["expression", "query", "select_list"]
 
 MAX_NESTING = 100
 MAX_TYPE_CALLS = 8
 MAX_OPEN_JOINS = 8
-_STATEMENT = re.compile(
-    r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|set|use|call|copy|load|add|refresh|cache"
-    r"|uncache|optimize|vacuum|describe|show|explain|msck|analyze|restore|execute|declare|begin|replace\s+table)"
-    r"\s+(?!(?:is|in|and|or|not|like|ilike|rlike|regexp|between|div|as|collate)\b)[\w`'\"]",
-    re.I,
-)
-_STATEMENT_CLASSES = (
-    "DDL DML Command Into Drop Alter Set Use Pragma Describe Show Cache Uncache Refresh Analyze LoadData TruncateTable"
-    " Comment Kill Grant Revoke Attach Detach Transaction Commit Rollback Copy Execute Declare Export Block"
-).split()
 _FILE_FORMATS = frozenset("parquet delta csv json text orc avro xml binaryfile iceberg jdbc".split())
 _BARE_FUNCTIONS = frozenset({"current_user", "session_user", "current_catalog", "current_database", "current_schema"})
+_TEXTS = (TokenType.STRING, TokenType.RAW_STRING)
+_JOIN_WORDS = (TokenType.ON, TokenType.USING, TokenType.CROSS, TokenType.NATURAL)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlFault:
-    """Why a text is refused; `line` counts from 0 inside the text."""
-
-    code: str
-    message: str
-    line: int = 0
-    suggestion: str | None = None
-
-
-@lru_cache(maxsize=None)
+@cache
 def dialect(name: str) -> Dialect:
-    from sqlglot.dialects.dialect import Dialect
-
     return Dialect.get_or_raise(name)
 
 
-def statement_fault(text: str) -> SqlFault | None:
-    """A text that starts like a statement; a column may be called `load`, so a name must follow."""
-    found = _STATEMENT.match(text)
-    return SqlFault("LL204", f"{found.group(1).upper()} changes something; a contract only reads.") if found else None
-
-
-def tangle_fault(text: str) -> SqlFault | None:
-    """SQL that a parser with backtracking would need minutes for, found by its tokens before it is parsed."""
-    if text.count("(") <= MAX_TYPE_CALLS and text.count("<") <= MAX_NESTING and text.lower().count("join") <= MAX_OPEN_JOINS:
-        return None
-    tokens = spark_tokens(text)
-    if tokens is None:
-        return None
-    open_brackets: list[bool] = []
-    typed = angles = joins = 0
-    previous: Any = None
-    for token in tokens:
-        kind = token.token_type.name
-        if kind == "L_PAREN":
-            is_type = previous is not None and previous.token_type in _type_tokens()
-            open_brackets.append(is_type)
-            typed += is_type
-        elif kind == "R_PAREN" and open_brackets:
-            typed -= open_brackets.pop()
-        elif kind == "LT":
-            angles += previous is not None and previous.token_type in _type_tokens()
-        joins += (kind == "JOIN") - (kind in ("ON", "USING", "CROSS", "NATURAL"))
-        if len(open_brackets) > MAX_NESTING or typed > MAX_TYPE_CALLS or angles > MAX_NESTING:
-            return SqlFault("LL201", "The SQL is nested too deeply.", token.line - 1)
-        if joins > MAX_OPEN_JOINS:
-            return SqlFault("LL201", f"More than {MAX_OPEN_JOINS} joins have no condition.", token.line - 1)
-        previous = token
-    return None
-
-
-@lru_cache(maxsize=1)
-def _type_tokens() -> frozenset[Any]:
+@cache
+def _type_tokens() -> frozenset[TokenType]:
     return frozenset(dialect("spark").parser_class.TYPE_TOKENS)
 
 
-def spark_tokens(text: str) -> Sequence[Any] | None:
-    """The words Spark would read; None where Spark could not even tell them apart."""
-    from sqlglot.errors import SqlglotError
-
+def spark_tokens(text: str) -> Sequence[Any] | SqlFault:
+    """The words Spark would read, or why it could not even tell them apart."""
     try:
         return dialect("spark").tokenize(text)
     except SqlglotError:
+        return SqlFault("LL201", "The SQL does not parse: a quote or a comment is not closed.")
+
+
+def tangle_fault(text: str, tokens: Sequence[Any]) -> SqlFault | None:
+    """SQL that a parser with backtracking would need minutes for, found by its words before it is parsed."""
+    if (
+        text.count("(") <= MAX_TYPE_CALLS
+        and text.count("<") <= MAX_NESTING
+        and text.lower().count("join") <= MAX_OPEN_JOINS
+    ):
         return None
-
-
-@lru_cache(maxsize=1)
-def _statements() -> tuple[type[exp.Expression], ...]:
-    from sqlglot import exp
-
-    return tuple(getattr(exp, name) for name in _STATEMENT_CLASSES if hasattr(exp, name))
+    types = _type_tokens()
+    brackets: list[bool] = []
+    typed = angles = joins = 0
+    after_type = False
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.L_PAREN:
+            brackets.append(after_type)
+            typed += after_type
+        elif kind is TokenType.R_PAREN and brackets:
+            typed -= brackets.pop()
+        elif kind is TokenType.LT:
+            angles += after_type
+        joins += (kind is TokenType.JOIN) - (kind in _JOIN_WORDS)
+        if len(brackets) > MAX_NESTING or typed > MAX_TYPE_CALLS or angles > MAX_NESTING:
+            return SqlFault("LL201", "The SQL is nested too deeply.", token.line - 1)
+        if joins > MAX_OPEN_JOINS:
+            return SqlFault("LL201", f"More than {MAX_OPEN_JOINS} joins have no condition.", token.line - 1)
+        after_type = kind in types
+    return None
 
 
 def shape_faults(tree: exp.Expression, shape: Shape) -> Iterator[SqlFault]:
     """A rule is one expression, a step is one SELECT or a list of select expressions."""
-    from sqlglot import exp
-
     query = tree.unnest() if isinstance(tree, exp.Subquery) else tree
     if shape == "expression" and isinstance(query, exp.Query) and not isinstance(tree, exp.Subquery):
         yield SqlFault("LL202", "This is a query; one plain expression is expected.")
@@ -125,26 +88,19 @@ def shape_faults(tree: exp.Expression, shape: Shape) -> Iterator[SqlFault]:
 
 def node_faults(nodes: Sequence[exp.Expression]) -> Iterator[SqlFault]:
     """Statements, programs and paths anywhere in the tree."""
-    from sqlglot import exp
-
-    suspects = (*_statements(), exp.QueryTransform, exp.Table)
     for node in nodes:
-        if not isinstance(node, suspects):
-            continue
         if isinstance(node, exp.QueryTransform):
             yield SqlFault("LL208", "TRANSFORM ... USING starts a program.")
         elif isinstance(node, exp.Table):
             if "/" in node.name or ":" in node.name or node.db.lower() in _FILE_FORMATS:
                 yield SqlFault("LL207", f"The SQL reads {shown(node.name)} as a path.", line_of(node))
-        elif not isinstance(node, exp.Query):
+        elif not isinstance(node, exp.Query | exp.Placeholder | exp.Parameter | exp.SessionParameter):
             yield SqlFault("LL204", f"{node.key.upper()} changes something; a contract only reads.")
 
 
 def parameter_faults(nodes: Sequence[exp.Expression], tokens: Sequence[Any]) -> Iterator[SqlFault]:
     """`{name}`, `:name`, `@name` and `?` wait for a value that nobody gives."""
-    from sqlglot import exp
-
-    brace = next((token for token in tokens if token.token_type.name == "L_BRACE"), None)
+    brace = next((token for token in tokens if token.token_type is TokenType.L_BRACE), None)
     if brace is not None:
         yield SqlFault("LL201", "No placeholder of this name has a value here.", brace.line - 1)
     elif any(isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter) for node in nodes):
@@ -157,28 +113,35 @@ def line_of(node: exp.Expression) -> int:
     return int(line) - 1 if line else 0
 
 
-def token_faults(tokens: Sequence[Any], aliases: frozenset[str]) -> Iterator[SqlFault]:
+def token_faults(tokens: Sequence[Any], aliases: AbstractSet[str]) -> Iterator[SqlFault]:
     """Every word before a bracket is allowed, or a fault: the words Spark reads, not what sqlglot made of them.
 
     `aliases` are names with columns, `WITH x(a, b) AS …`, which look like calls where they are defined.
     """
     for index, token in enumerate(tokens):
-        kind = token.token_type.name
-        if kind == "L_PAREN" and index:
-            yield from _call_faults(tokens, index, aliases)
-        elif kind in ("STRING", "RAW_STRING") and index and tokens[index - 1].text.lower() == "using":
-            yield SqlFault("LL208", "USING followed by a text starts a program.", token.line - 1)
-        elif token.text.lower() in _BARE_FUNCTIONS and kind not in ("STRING", "IDENTIFIER"):
-            if not _is(tokens, index - 1, "DOT") and not _is(tokens, index + 1, "L_PAREN"):
-                yield SqlFault("LL205", f"`{token.text}` reads the session, not the data.", token.line - 1)
+        kind = token.token_type
+        if kind is TokenType.L_PAREN:
+            if index:
+                yield from _call_faults(tokens, index, aliases)
+        elif kind in _TEXTS:
+            if index and tokens[index - 1].text.lower() == "using":
+                yield SqlFault("LL208", "USING followed by a text starts a program.", token.line - 1)
+        elif token.text.lower() in _BARE_FUNCTIONS and _stands_alone(tokens, index):
+            yield SqlFault("LL205", f"`{token.text}` reads the session, not the data.", token.line - 1)
 
 
-def _call_faults(tokens: Sequence[Any], index: int, aliases: frozenset[str]) -> Iterator[SqlFault]:
+def _stands_alone(tokens: Sequence[Any], index: int) -> bool:
+    """Neither a column in quotes, nor a part of another name, nor a call."""
+    quoted = tokens[index].token_type is TokenType.IDENTIFIER
+    return not (quoted or _is(tokens, index - 1, TokenType.DOT) or _is(tokens, index + 1, TokenType.L_PAREN))
+
+
+def _call_faults(tokens: Sequence[Any], index: int, aliases: AbstractSet[str]) -> Iterator[SqlFault]:
     called = tokens[index - 1]
-    kind, word = called.token_type.name, called.text.lower()
-    if kind != "IDENTIFIER" and not _is_word(word):
+    word = called.text.lower()
+    if called.token_type is not TokenType.IDENTIFIER and not (word[:1].isalpha() or word[:1] == "_"):
         return
-    qualified = _is(tokens, index - 2, "DOT")
+    qualified = _is(tokens, index - 2, TokenType.DOT)
     if not qualified and (word in ALLOWED_BEFORE_BRACKET or (word in aliases and _defines_alias(tokens, index))):
         return
     near = nearest(word, SPARK_FUNCTIONS)
@@ -190,18 +153,12 @@ def _defines_alias(tokens: Sequence[Any], index: int) -> bool:
     """`x(a, b)` right after WITH, AS or a closing bracket, or before `AS (SELECT`, names columns and calls nothing."""
     if tokens[index - 1].text.lower() in BARRED_FUNCTIONS:
         return False
-    close = index
-    while close < len(tokens) and tokens[close].token_type.name != "R_PAREN":
-        close += 1
+    close = next((i for i in range(index, len(tokens)) if tokens[i].token_type is TokenType.R_PAREN), len(tokens))
     before = tokens[index - 2].text.lower() if index > 1 else ""
     after = [token.text.lower() for token in tokens[close + 1 : close + 4]]
     is_cte = len(after) == 3 and after[:2] == ["as", "("] and after[2] in ("select", "with", "values", "from", "(")
     return before in ("with", "recursive", "as", ")") or (before == "," and is_cte)
 
 
-def _is(tokens: Sequence[Any], index: int, kind: str) -> bool:
-    return 0 <= index < len(tokens) and tokens[index].token_type.name == kind
-
-
-def _is_word(text: str) -> bool:
-    return bool(text) and (text[0].isalpha() or text[0] == "_")
+def _is(tokens: Sequence[Any], index: int, kind: TokenType) -> bool:
+    return 0 <= index < len(tokens) and tokens[index].token_type is kind

@@ -11,24 +11,26 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.inheritance import INHERITED_KEYS, Merged, under_system
 from lakelogic_assets.contract.lineage import STAMPS, Lineage
 from lakelogic_assets.contract.placeholders import SECRETS, expand, fill, is_path, is_sql, rewritten
-from lakelogic_assets.contract.problems import Problem, YamlPath, dotted, listed
+from lakelogic_assets.contract.problems import NOWHERE, Location, Problem, YamlPath, dotted, listed
 from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.registry_files import DomainFile, IndexEntry, SystemFile, without_anchors
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
-DEFAULT_STORAGE = {
-    "domain_catalog": "{catalog}.{domain}",
-    "quarantine_root": "{catalog}.quarantine",
-    "landing_root": "{storage_root}/landing/{domain}/{system}",
-    "log_root": "{storage_root}/_logs",
-}
-"""Where a registry, or a contract without one, does not say it."""
-
+_PASSES = 3
 DEFAULT_VALUES = {"catalog": "lakehouse", "storage_root": ".lakehouse"}
 _LAYER_KEYS = ("bronze_layer", "silver_layer", "gold_layer")
-_EXPANDED_BLOCKS = ("metadata", "lineage", "quarantine", "compliance", "notifications", "ownership", "materialization", "server")
+_EXPANDED_BLOCKS = (
+    "metadata",
+    "lineage",
+    "quarantine",
+    "compliance",
+    "notifications",
+    "ownership",
+    "materialization",
+    "server",
+)
 
 
 _NO_ENTRY = {"path": "-", "enabled": False}
@@ -56,6 +58,10 @@ class SystemContext:
         document = self.merged.document if self.merged else None
         return document.path.parent if document and document.path else None
 
+    def locate(self, path: YamlPath) -> Location:
+        """Where the registry says something; nowhere, when there is none."""
+        return self.merged.locate(path) if self.merged else NOWHERE
+
     @property
     def entries(self) -> Iterator[tuple[int, IndexEntry]]:
         """The index, each entry with its number in the file."""
@@ -82,8 +88,9 @@ class SystemContext:
         known |= {key: value for key, value in (("domain", domain), ("system", system)) if value and key not in known}
         environment = {key: fill(value, known) for key, value in self.values.items()}
         environment = {key: fill(value, environment | known) for key, value in environment.items()}
-        storage = DEFAULT_STORAGE | self._storage()
-        storage = {key: fill(fill(value, environment | known), storage | environment | known) for key, value in storage.items()}
+        storage = _default_storage(known) | self._storage()
+        for _ in range(_PASSES):  # a root may stand on another root
+            storage = {key: fill(value, {**storage, **environment, **known}) for key, value in storage.items()}
         return storage | known | self._lineage_names() | environment
 
     def _storage(self) -> dict[str, str]:
@@ -94,6 +101,17 @@ class SystemContext:
         block = self.merged.data.get("lineage") if self.merged else None
         lineage = Lineage.model_construct(**block) if isinstance(block, dict) else Lineage()
         return {f"{stamp.removesuffix('_path')}_column_name": lineage.column_of(stamp) for stamp in STAMPS}
+
+
+def _default_storage(known: Mapping[str, str]) -> dict[str, str]:
+    """Where things are if no registry says it; a contract need not have a domain or a system."""
+    owners = [f"{{{key}}}" for key in ("domain", "system") if key in known]
+    return {
+        "domain_catalog": "{catalog}.{domain}" if "domain" in known else "{catalog}.default",
+        "quarantine_root": "{catalog}.quarantine",
+        "landing_root": "/".join(["{storage_root}/landing", *owners]),
+        "log_root": "{storage_root}/_logs",
+    }
 
 
 def standalone(project: Project, environ: Mapping[str, str], domain: Document | None = None) -> SystemContext:
@@ -114,8 +132,15 @@ def load_system(path: Path, project: Project, environ: Mapping[str, str]) -> Sys
     merged, disagreed = under_system(document, domain)
     collector = Collector(merged)
     for at in disagreed:
-        collector.add("LL307", f"The system says `{dotted(at)}: {document.data[at[0]]}`, its domain {merged.data[at[0]]!r}.", at, document.locate(at))
+        collector.add(
+            "LL307",
+            f"The system says `{dotted(at)}: {document.data[str(at[0])]}`, its domain {merged.value(at)!r}.",
+            at,
+            document.locate(at),
+        )
     _keep_what_fits(merged, document, collector)
+    if merged.value(("slo", "schedule")) is not None:
+        collector.add("LL416", "`slo.schedule` is retired; it is kept and not acted upon.", ("slo", "schedule"))
     known = project.environment in file.environments
     if file.environments and not known:
         message = f"`{project.environment}` is not one of the environments {listed(file.environments)}."
@@ -123,10 +148,20 @@ def load_system(path: Path, project: Project, environ: Mapping[str, str]) -> Sys
     chosen = file.environments.get(project.environment) or {}
     # An environment that is not there gets no values at all, so that nothing is written to a guessed place.
     defaults = DEFAULT_VALUES if known or not file.environments else {}
-    values = _expanded_values({**defaults, **chosen}, project, environ, collector, ("environments", project.environment))
+    values = _expanded_values(
+        {**defaults, **chosen}, project, environ, collector, ("environments", project.environment)
+    )
     context = SystemContext(project, environ, merged, file, values, known or not file.environments)
-    _expand_blocks(context, collector)
-    return SystemContext(project, environ, merged, file, values, context.environment_known, (*problems, *domain_problems, *collector.problems))
+    _expand_blocks(context, merged, collector)
+    return SystemContext(
+        project,
+        environ,
+        merged,
+        file,
+        values,
+        context.environment_known,
+        (*problems, *domain_problems, *collector.problems),
+    )
 
 
 def read_domain(path: Path) -> tuple[Document | None, list[Problem]]:
@@ -165,7 +200,9 @@ class Collector:
 
     def add(self, code: str, message: str, path: YamlPath, location: Any = None, found: Any = None) -> None:
         where = location or (self.merged.locate(path) if self.merged else None)
-        problem = Problem(code, message, where, path, found) if where else Problem(code, message, path=path, found=found)
+        problem = (
+            Problem(code, message, where, path, found) if where else Problem(code, message, path=path, found=found)
+        )
         self.problems.append(problem)
 
     def expander(self, environ: Mapping[str, str], under: YamlPath = ()) -> Callable[[str, YamlPath], str]:
@@ -183,9 +220,13 @@ class Collector:
         if name in SECRETS:
             self.add("LL309", f"`{dotted(path)}` asks for the secret {name}.", path, found=name)
         elif is_path(path):
-            self.add("LL305", f"`{dotted(path)}` needs the environment variable {name}, which is not set.", path, found=name)
+            self.add(
+                "LL305", f"`{dotted(path)}` needs the environment variable {name}, which is not set.", path, found=name
+            )
         else:
-            self.add("LL304", f"`{dotted(path)}` uses the environment variable {name}, which is not set.", path, found=name)
+            self.add(
+                "LL304", f"`{dotted(path)}` uses the environment variable {name}, which is not set.", path, found=name
+            )
 
 
 def _expanded_values(
@@ -193,20 +234,18 @@ def _expanded_values(
 ) -> dict[str, str]:
     """The environment's values with the project's laid over them, expanded; nobody reports what is overlaid."""
     own = {key: str(value) for key, value in values.items() if value is not None and key not in project.values}
-    expanded = rewritten(own, collector.expander(environ, at))
-    overlay = rewritten(dict(project.values), Collector(None).expander(environ))
+    expanded: dict[str, str] = rewritten(own, collector.expander(environ, at))
+    overlay: dict[str, str] = rewritten(dict(project.values), Collector(None).expander(environ))
     return expanded | overlay
 
 
-def _expand_blocks(context: SystemContext, collector: Collector) -> None:
-    merged = context.merged
-    assert merged is not None
+def _expand_blocks(context: SystemContext, merged: Merged, collector: Collector) -> None:
     known = context.values_for(None, None)
     for key in (*_EXPANDED_BLOCKS, "storage"):
         if key in merged.data:
             expanded = rewritten(merged.data[key], collector.expander(context.environ, (key,)))
             # Layer templates may name the contract's own table, so only known names are filled here.
-            merged.data[key] = rewritten(expanded, lambda text, path: fill(text, known)) if key != "storage" else expanded
+            merged.data[key] = rewritten(expanded, lambda text, _: fill(text, known)) if key != "storage" else expanded
 
 
 def _keep_what_fits(merged: Merged, document: Document, collector: Collector) -> None:

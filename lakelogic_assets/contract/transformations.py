@@ -292,7 +292,8 @@ class Transformation(Section):
 
     @property
     def operation(self) -> Operation:
-        return getattr(self, self.kind)
+        operation: Operation = getattr(self, self.kind)
+        return operation
 
     @property
     def effective_phase(self) -> Phase:

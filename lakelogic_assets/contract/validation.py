@@ -6,7 +6,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -47,7 +47,23 @@ def _problems(model: type[BaseModel], data: Any, error: ValidationError, locate:
     for detail in error.errors(include_url=False, include_context=True, include_input=True):
         path = yaml_path(data, detail["loc"], keep_last=detail["type"] == "missing")
         found.setdefault(path, []).append(detail)
-    return [_problem(model, path, details, locate) for path, details in found.items()]
+    # Of the members of a union, the one that was meant looked further into the value.
+    inner = {path[:length] for path in found for length in range(len(path))}
+    kept = {path: details for path, details in found.items() if path not in inner or len(found) == 1}
+    problems = [_problem(model, data, path, details, locate) for path, details in kept.items()]
+    misspelt = {
+        _field_at(model, (*each.path[:-1], each.suggestion))
+        for each in problems
+        if each.suggestion and each.code == "LL101"
+    }
+    return [each for each in problems if each.code != "LL102" or _field_at(model, each.path) not in misspelt]
+
+
+def _field_at(model: type[BaseModel], path: YamlPath) -> YamlPath:
+    """The path with its last key in the canonical spelling: a misspelt key is not missing as well."""
+    section = section_at(model, path[:-1])
+    fields = section.model_fields.items() if section else ()
+    return (*path[:-1], *(name for name, info in fields if path[-1] in spellings(info, name))) if path else path
 
 
 def yaml_path(data: Any, loc: Iterable[Any], *, keep_last: bool = False) -> YamlPath:
@@ -55,9 +71,8 @@ def yaml_path(data: Any, loc: Iterable[Any], *, keep_last: bool = False) -> Yaml
     path: list[str | int] = []
     parts = list(loc)
     for index, part in enumerate(parts):
-        if isinstance(data, dict) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if in_list or (isinstance(data, dict) and part in data):
             data = data[part]
         elif not (keep_last and index == len(parts) - 1):
             continue
@@ -65,10 +80,10 @@ def yaml_path(data: Any, loc: Iterable[Any], *, keep_last: bool = False) -> Yaml
     return tuple(path)
 
 
-def _problem(model: type[BaseModel], path: YamlPath, details: list[Any], locate: Locate) -> Problem:
+def _problem(model: type[BaseModel], data: Any, path: YamlPath, details: list[Any], locate: Locate) -> Problem:
     # A union reports one error for each of its members: the most telling one stands for all.
     detail = max(details, key=_telling)
-    kind, context, value = detail["type"], detail.get("ctx") or {}, detail["input"]
+    kind, context, value = detail["type"], detail.get("ctx") or {}, _as_written(data, path, detail["input"])
     where = locate(path)
     if kind in CODES:
         allowed = tuple(str(item) for item in context.get("allowed", ()))
@@ -82,12 +97,26 @@ def _problem(model: type[BaseModel], path: YamlPath, details: list[Any], locate:
         message = f"`{dotted(path)}` is {shown(value)}; allowed are {listed(allowed)}."
         return Problem("LL104", message, where, path, _scalar(value), allowed, nearest(value, allowed))
     if kind in _RANGE_ERRORS:
-        return Problem("LL105", f"`{dotted(path)}` is {shown(value)}: {_lower(detail['msg'])}.", where, path, _scalar(value))
+        return Problem(
+            "LL105", f"`{dotted(path)}` is {shown(value)}: {_lower(detail['msg'])}.", where, path, _scalar(value)
+        )
     if kind in _EMPTY_ERRORS:
         return Problem("LL102", f"`{dotted(path)}` is empty.", where, path, _scalar(value))
     if kind.endswith("pattern_mismatch"):
-        return Problem("LL104", f"`{dotted(path)}` is {shown(value)}, which does not have the expected form.", where, path, value)
+        return Problem(
+            "LL104", f"`{dotted(path)}` is {shown(value)}, which does not have the expected form.", where, path, value
+        )
     return _wrong_type(path, [each["type"] for each in details], value, where)
+
+
+def _as_written(data: Any, path: YamlPath, otherwise: Any) -> Any:
+    """The value in the file, before a shorter form of it was spelled out."""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return otherwise
+    return data
 
 
 def _telling(detail: Any) -> int:
@@ -117,12 +146,14 @@ def _unknown_key(model: type[BaseModel], path: YamlPath, where: Location) -> Pro
     section = section_at(model, path[:-1])
     allowed = keys_of(section) if section else ()
     place = f"`{dotted(path[:-1])}`" if path[:-1] else "a contract" if model.__name__ == "Contract" else "this file"
+    if key in allowed:
+        return Problem("LL109", f"`{key}` says again what another key of {place} says.", where, path, key)
     suggestion = nearest(key, allowed)
-    known = "" if suggestion else f"; known are {listed(allowed)}"
+    known = "" if suggestion else f"; known are {listed(allowed)}" if allowed else ""
     return Problem("LL101", f"`{key}` is not a key of {place}{known}.", where, path, key, allowed, suggestion)
 
 
-@lru_cache(maxsize=None)
+@cache
 def keys_of(section: type[BaseModel]) -> tuple[str, ...]:
     """Every spelling of every key of a section, the canonical one first."""
     keys: dict[str, None] = {}
@@ -142,23 +173,37 @@ def section_at(model: type[BaseModel], path: YamlPath) -> type[BaseModel] | None
     annotation: Any = model
     for part in path:
         annotation = _step(annotation, part)
-    return next(iter(_models_in(annotation)), None)
+    return next(iter(_sections_of(annotation)), None)
 
 
 def _step(annotation: Any, part: str | int) -> Any:
     if isinstance(part, int):
-        return annotation  # a list of sections holds the section itself; see _models_in
-    for section in _models_in(annotation):
+        return next(
+            (typing.get_args(each)[0] for each in _parts_of(annotation) if typing.get_origin(each) is tuple), None
+        )
+    for section in _sections_of(annotation):
         for name, info in section.model_fields.items():
             if part in spellings(info, name):
                 return info.annotation
-    return annotation if typing.get_origin(annotation) is dict else None
+    return next((typing.get_args(each)[1] for each in _parts_of(annotation) if typing.get_origin(each) is dict), None)
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _parts_of(annotation: Any) -> list[Any]:
+    """An annotation with all that it is made of."""
+    return [annotation, *(part for argument in typing.get_args(annotation) for part in _parts_of(argument))]
+
+
+def _sections_of(annotation: Any) -> list[type[BaseModel]]:
+    """The sections a value may be; those inside a list only where a short form of the list is allowed."""
+    return _models_in(annotation, skipped=(tuple, dict)) or _models_in(annotation)
+
+
+def _models_in(annotation: Any, skipped: tuple[type, ...] = ()) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         return [annotation] if issubclass(annotation, BaseModel) else []
-    return [model for argument in typing.get_args(annotation) for model in _models_in(argument)]
+    if typing.get_origin(annotation) in skipped:
+        return []
+    return [model for argument in typing.get_args(annotation) for model in _models_in(argument, skipped)]
 
 
 def _scalar(value: Any) -> Any:

@@ -1,0 +1,5 @@
+"""`python -m lakelogic_assets.cli` is `lakelogic`."""
+
+from lakelogic_assets.cli import main
+
+main()

@@ -1,0 +1,53 @@
+"""Text for people at a terminal, and plain lines for everything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def is_terminal() -> bool:
+    """Whether a person is looking; FORCE_COLOR says so for tools that show terminal output."""
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """Print a line as it is."""
+    sys.stdout.write(text + "\n")
+
+
+def say_json(value: Any) -> None:
+    say(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def complain(message: str) -> None:
+    """One line on standard error; what a user got wrong never looks like a crash."""
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+
+
+def console() -> Console:
+    """Rich, imported only where somebody sees it."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def shown_path(path: Path | str | None) -> str:
+    """A path as one would type it: relative when it is below the current folder."""
+    if path is None:
+        return "<contract>"
+    text, here = str(path), str(Path.cwd())
+    inside = text.startswith(here + os.sep)
+    return text[len(here) + 1 :] if inside else text
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

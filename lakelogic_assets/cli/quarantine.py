@@ -1,0 +1,63 @@
+"""`lakelogic quarantine`: which rows are held back, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lakelogic_assets import names
+from lakelogic_assets.cli.printing import say, say_json
+from lakelogic_assets.cli.run import loaded
+from lakelogic_assets.cli.settings import settings_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lakelogic_assets.contract.document import Contract
+    from lakelogic_assets.spark.workspace import Workspace
+
+
+def quarantine(
+    ctx: typer.Context,
+    contract: Annotated[str | None, typer.Argument(help="A contract; without it, all are counted.")] = None,
+    rows: Annotated[int, typer.Option(min=0, help="Show this many rows.")] = 0,
+) -> None:
+    """Count quarantined rows by rule, and show some of them, masked as they are stored."""
+    from lakelogic_assets.spark.workspace import Workspace
+
+    settings = settings_of(ctx)
+    registry, project = loaded(settings.project, [contract] if contract else ())
+    workspace = Workspace(project)
+    chosen = [registry.find(contract)] if contract else list(registry)
+    found = {"/".join(each.key): _look(each, workspace, rows) for each in chosen}
+    found = {name: value for name, value in found.items() if value["count"] or contract}
+    if settings.as_json:
+        say_json(found)
+        return
+    for name, value in found.items():
+        say(f"{name}: {value['count']:,} rows in {value['path']}")
+        for rule, count in value["by_rule"].items():
+            say(f"  {count:>8,}  {rule}")
+        for row in value["rows"]:
+            say("  " + ", ".join(f"{key}={item}" for key, item in row.items() if item is not None))
+    if not found:
+        say("nothing is in quarantine")
+
+
+def _look(contract: Contract, workspace: Workspace, rows: int) -> dict[str, Any]:
+    from deltalake import DeltaTable
+
+    from lakelogic_assets.spark import delta_log
+
+    path = workspace.destination(contract).quarantine
+    if not delta_log.is_table(path):
+        return {"path": path, "count": 0, "by_rule": {}, "rows": []}
+    table: pa.Table = DeltaTable(path).to_pyarrow_table()
+    own = [row for row in table.to_pylist() if row.get(names.QUARANTINE_CONTRACT_COLUMN) == "/".join(contract.key)]
+    counts: dict[str, int] = {}
+    for row in own:
+        for reason in row.get(names.ERRORS_COLUMN) or ["(reasons are not kept)"]:
+            counts[reason] = counts.get(reason, 0) + 1
+    ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return {"path": path, "count": len(own), "by_rule": ordered, "rows": own[:rows]}

@@ -1,0 +1,89 @@
+"""What is wrong between contracts: it only shows when they stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.policy_packs import pack_files, read_pack
+from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown
+from lakelogic_assets.project import Project
+
+if TYPE_CHECKING:
+    from lakelogic_assets.contract.registry import Registry
+    from lakelogic_assets.contract.resolving import Resolved
+
+
+def lint_project(
+    registry: Registry, duplicates: Sequence[tuple[Resolved, Contract]], project: Project
+) -> list[Problem]:
+    """Everything that only shows when contracts stand side by side."""
+    problems = list(_duplicates(duplicates))
+    problems += _unknown_upstreams(registry)
+    problems += _cycles(registry)
+    problems += _policy_packs(registry, project)
+    problems += _partition_sets(registry, project)
+    return problems
+
+
+def _duplicates(found: Iterable[tuple[Resolved, Contract]]) -> Iterator[Problem]:
+    for resolved, first in found:
+        path: YamlPath = ("info", "table_name")
+        where = f" too ({first.place.path})" if first.place.path else ""
+        message = f"The table `{'/'.join(first.key)}` is made by `{first.table}`{where}."
+        yield Problem("LL403", message, resolved.merged.locate(path), path, first.table)
+
+
+def _unknown_upstreams(registry: Registry) -> Iterator[Problem]:
+    for missing in registry.graph.unresolved:
+        contract, reference = missing.contract, missing.reference
+        if missing.external or not _is_judged(contract):
+            continue
+        where = registry.merged[missing.key].locate(reference.path)
+        message = f"`{contract.table}` waits for `{reference.name}` ({reference.via}), which no contract makes."
+        if missing.candidates:
+            choice = " or ".join("/".join(key) for key in missing.candidates)
+            message = f"`{contract.table}` waits for `{reference.name}` ({reference.via}), which may be {choice}."
+        yield Problem("LL401", message, where, reference.path, reference.name, suggestion=missing.suggestion)
+
+
+def _is_judged(contract: Contract) -> bool:
+    """A contract that no registry names may be one of many that are not here."""
+    return contract.place.registered and contract.place.enabled
+
+
+def _cycles(registry: Registry) -> Iterator[Problem]:
+    edges = {(edge.downstream, edge.upstream): edge for edge in registry.graph.edges} if registry.graph.cycles else {}
+    for circle in registry.graph.cycles:
+        chain = " → ".join("/".join(key) for key in (*circle, circle[0]))
+        path = edges[circle[0], circle[1 % len(circle)]].path
+        where = registry.merged[circle[0]].locate(path)
+        yield Problem("LL402", f"Each of these waits for the next: {chain}.", where, path, chain)
+
+
+def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
+    packs = {path.stem: path for path in pack_files(project)}
+    for pack in packs.values():
+        yield from read_pack(pack)[1]
+    for key, contract in registry.contracts.items():
+        wanted = contract.metadata.get("policy_pack")
+        if isinstance(wanted, str) and wanted not in packs:
+            at: YamlPath = ("metadata", "policy_pack")
+            message = f"There is no policy pack {shown(wanted)}; there are {listed(packs) or 'none'}."
+            yield Problem(
+                "LL425", message, registry.merged[key].locate(at), at, wanted, tuple(packs), nearest(wanted, packs)
+            )
+
+
+def _partition_sets(registry: Registry, project: Project) -> Iterator[Problem]:
+    known = {path.stem for path in project.partition_files}
+    for key, contract in registry.contracts.items():
+        wanted = contract.extensions.get(names.PARTITIONS_EXTENSION)
+        if isinstance(wanted, str) and known and wanted not in known:
+            path: YamlPath = ("extensions", names.PARTITIONS_EXTENSION)
+            message = f"There is no partition set {shown(wanted)}; there are {listed(sorted(known))}."
+            yield Problem(
+                "LL503", message, registry.merged[key].locate(path), path, wanted, tuple(known), nearest(wanted, known)
+            )
