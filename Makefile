@@ -25,9 +25,10 @@ help: ## Show this list
 
 setup: .cache/stamps/jars ## Make .venv, install the pinned dependencies, find Java, fetch the Delta jars
 
-run: setup ## Check the contracts of the shipped example and draw their graph
-	@$(BIN)/lakelogic validate
-	@$(BIN)/lakelogic graph
+run: setup ## Run the shipped example end to end: check, make landing data, run every contract, prove the result
+	@$(BIN)/lakelogic --project . validate
+	@$(BIN)/lakelogic --project . run --all --example-data
+	@$(BIN)/lakelogic --project . audit | tail -1
 
 test: lint ## Run the linter, the type checker, the import rules and all tests (ARGS="-k name")
 	@$(BIN)/pytest $(ARGS)

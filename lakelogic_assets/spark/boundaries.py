@@ -1,0 +1,187 @@
+"""What a run may read: everything, a window, or what came since the last one that succeeded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.base import period_seconds
+from lakelogic_assets.contract.source import Source
+from lakelogic_assets.errors import EngineError
+from lakelogic_assets.plan.window import Window
+from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.run_log import last_success
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources import Boundary
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The boundary, the column whose highest value is remembered, and why."""
+
+    boundary: Boundary = field(default_factory=Boundary)
+    watermark: str | None = None
+    reason: str = "full load"
+    nothing_new: bool = False
+
+
+def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
+    """What this run of the contract reads."""
+    source = scope.contract.source
+    if source is None:
+        return Decision()
+    if not window.is_full:
+        return _of_window(scope, source, window)
+    if source.load_mode == "full" or source.watermark_strategy == "none":
+        return Decision()
+    strategy = source.watermark_strategy or "max_target"
+    if strategy == "date_range":
+        return Decision(_between(source, _moment(source.from_date), _moment(source.to_date)), reason="date range")
+    if strategy == "lookback":
+        since = scope.started_at - timedelta(seconds=period_seconds(source.lookback or "1d") or 0)
+        return Decision(_between(source, since, None), reason=f"the last {source.lookback}")
+    if strategy == "delta_version":
+        return _since_version(scope, source, destination)
+    if source.table is None:
+        return _since_files(scope, source, destination, strategy)
+    return _since_watermark(scope, source, destination, strategy)
+
+
+def _of_window(scope: Scope, source: Source, window: Window) -> Decision:
+    """A window is cut out of the source by its date folders or by a column of time."""
+    date_column = window_column(scope, source)
+    if source.table is None and source.partition is not None:
+        return Decision(Boundary(from_date=window.start, to_date=window.end), reason=f"window {window.key}")
+    if date_column is None:
+        scope.warn("The contract names no column of time, so the window reads all of the source.")
+        return Decision(Boundary(), reason="no column of time")
+    return Decision(Boundary(where=_within(date_column, window.start, window.end)), reason=f"window {window.key}")
+
+
+def window_column(scope: Scope, source: Source) -> str | None:
+    """The source's column of time."""
+    materialization = scope.contract.materialization
+    candidates = (source.watermark_field, materialization.reprocess_date_column, *materialization.partition_by[:1])
+    return next((name for name in candidates if name), source.cdc_timestamp_field)
+
+
+def _within(name: str, start: datetime | None, end: datetime | None) -> tuple[Column, ...]:
+    moment = column(name).try_cast("timestamp")
+    tests = []
+    if start is not None:
+        tests.append(moment >= F.lit(start))
+    if end is not None:
+        tests.append(moment < F.lit(end))
+    return tuple(tests)
+
+
+def _between(source: Source, start: datetime | None, end: datetime | None) -> Boundary:
+    if source.table is None and source.partition is not None:
+        return Boundary(from_date=start, to_date=end)
+    if source.watermark_field:
+        return Boundary(where=_within(source.watermark_field, start, end))
+    return Boundary(after_mtime=start.timestamp() if start else None)
+
+
+def _since_files(scope: Scope, source: Source, destination: Destination, strategy: str) -> Decision:
+    """Files that were not read yet: newer than the newest of the last success, or as new and not among them."""
+    if strategy == "manifest" and source.manifest_path:
+        done = read_manifest(scope, source.manifest_path)
+        return Decision(Boundary(excluded=frozenset(done)), reason=f"files that {source.manifest_path} does not list")
+    state = _last_state(scope, source, destination)
+    if state is None or state.get("max_mtime") is None:
+        return Decision(Boundary(), reason="no earlier success, so all files are read")
+    after, seen = float(state["max_mtime"]), frozenset(state.get("files_at_max", ()))
+    if source.lookback:
+        after -= period_seconds(source.lookback) or 0
+    return Decision(Boundary(after_mtime=after, seen_at_mtime=seen), reason="files since the last success")
+
+
+def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str) -> Decision:
+    name = source.watermark_field or names.PROCESSED_AT_COLUMN
+    state = _last_state(scope, source, destination)
+    newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
+    if state and newest is not None and state.get("version") == newest and not source.lookback:
+        return Decision(watermark=name, reason=f"the source is still at version {newest}", nothing_new=True)
+    if strategy == "pipeline_log":
+        value = state.get("value") if state else None
+    else:
+        value = _highest(scope, destination, source, name)
+    if value is None:
+        return Decision(Boundary(), watermark=name, reason="no earlier success, so everything is read")
+    if source.lookback:
+        seconds = period_seconds(source.lookback) or 0
+        test = column(name).try_cast("timestamp") >= F.lit(value).try_cast("timestamp") - F.make_interval(
+            secs=F.lit(seconds)
+        )
+    else:
+        test = column(name) > F.lit(value)
+    return Decision(Boundary(where=(test,)), watermark=name, reason=f"{name} after {value}")
+
+
+def _since_version(scope: Scope, source: Source, destination: Destination) -> Decision:
+    state = _last_state(scope, source, destination)
+    done = state.get("version") if state else None
+    newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
+    if done is not None and done == newest:
+        return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
+    if done is None or newest is None or newest < done:
+        return Decision(Boundary(to_version=newest), reason="no version was read yet, or the source was rolled back")
+    return Decision(Boundary(from_version=int(done) + 1, to_version=newest), reason=f"versions after {done}")
+
+
+def _highest(scope: Scope, destination: Destination, source: Source, name: str) -> Any:
+    target = scope.lakehouse.table_path(source.target_path) if source.target_path else destination.target
+    if not delta_log.is_table(target):
+        return None
+    frame = scope.spark.read.format("delta").load(target)
+    if name not in frame.columns:
+        return None
+    row = frame.agg(F.max(column(name)).alias("highest")).first()
+    return row["highest"] if row else None
+
+
+def _last_state(scope: Scope, source: Source, destination: Destination) -> dict[str, Any] | None:
+    contract = scope.contract
+    log = scope.lakehouse.table_path(source.pipeline_log_table) if source.pipeline_log_table else destination.run_log
+    report = last_success(log, source.pipeline_name or contract.table, contract.layer, contract.domain, contract.system)
+    return report.get("watermark") if report else None
+
+
+def read_manifest(scope: Scope, path: str) -> list[str]:
+    """The files a manifest lists as done; an absent one lists none."""
+    file = Path(scope.lakehouse.file_path(path))
+    if not file.is_file():
+        return []
+    try:
+        noted = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise EngineError(f"The manifest {file} is not JSON; correct or remove it.") from error
+    return [str(each) for each in noted.get("processed_partitions", [])]
+
+
+def note_in_manifest(scope: Scope, path: str, files: Iterable[str]) -> None:
+    """Add files that are safely in the target."""
+    file = Path(scope.lakehouse.file_path(path))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    done = dict.fromkeys([*read_manifest(scope, path), *files])
+    draft = file.with_suffix(".tmp")
+    draft.write_text(json.dumps({"processed_partitions": list(done)}, indent=2), encoding="utf-8")
+    draft.replace(file)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,73 @@
+"""A calendar, one row a day, for contracts whose generator expects `lakelogic.core.dim_date`."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+MONTHS = "January February March April May June July August September October November December".split()
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+
+def generate_date_dimension(
+    start_date: str | date = "2020-01-01",
+    end_date: str | date = "2030-12-31",
+    fiscal_year_start_month: int = 1,
+    *,
+    custom_holidays: Mapping[str, str] | None = None,
+    **_others: Any,
+) -> list[dict[str, Any]]:
+    """The days from start to end, both included.
+
+    Whatever `engine` is asked for, the rows come as plain dictionaries: the engine takes them, and needs no library
+    for it. Public holidays are known only where `custom_holidays` names them; the national ones stay empty.
+    """
+    first, last = _day(start_date), _day(end_date)
+    holidays = {_day(text): name for text, name in (custom_holidays or {}).items()}
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    return [_row(day, fiscal_year_start_month, holidays) for day in days]
+
+
+def _day(value: str | date) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(str(value)[:10])
+
+
+def _row(day: date, fiscal_start: int, holidays: Mapping[date, str]) -> dict[str, Any]:
+    iso_year, iso_week, iso_weekday = day.isocalendar()
+    quarter = (day.month + 2) // 3
+    fiscal_month = (day.month - fiscal_start) % 12 + 1
+    fiscal_year = day.year - (day.month < fiscal_start)
+    last_of_month = calendar.monthrange(day.year, day.month)[1]
+    is_weekend = iso_weekday > 5
+    return {
+        "date_key": day.year * 10_000 + day.month * 100 + day.day,
+        "full_date": day,
+        "year": day.year,
+        "quarter": quarter,
+        "month": day.month,
+        "month_name": MONTHS[day.month - 1],
+        "month_abbrev": MONTHS[day.month - 1][:3],
+        "day": day.day,
+        "day_of_week": iso_weekday - 1,
+        "day_name": DAYS[iso_weekday - 1],
+        "day_abbrev": DAYS[iso_weekday - 1][:3],
+        "day_of_year": day.timetuple().tm_yday,
+        "is_weekend": is_weekend,
+        "iso_year": iso_year,
+        "iso_week": iso_week,
+        "iso_weekday": iso_weekday,
+        "year_month": f"{day:%Y-%m}",
+        "year_quarter": f"{day.year}-Q{quarter}",
+        "is_month_start": day.day == 1,
+        "is_month_end": day.day == last_of_month,
+        "fiscal_year": fiscal_year,
+        "fiscal_quarter": (fiscal_month + 2) // 3,
+        "fiscal_month": fiscal_month,
+        "is_holiday": day in holidays,
+        "holiday_name": holidays.get(day),
+        "is_business_day": not is_weekend and day not in holidays,
+        "is_holiday_us": None,
+        "is_holiday_uk": None,
+    }

@@ -1,0 +1,42 @@
+"""Facts from a Delta table's log, read without a Spark job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+
+def is_table(path: str) -> bool:
+    """Whether something was ever committed there; a log folder alone is what a run that died leaves."""
+    if "://" in path:
+        return DeltaTable.is_deltatable(path)
+    log = Path(path) / "_delta_log"
+    return log.is_dir() and any(file.suffix in (".json", ".parquet") for file in log.iterdir())
+
+
+def version(path: str) -> int | None:
+    return DeltaTable(path).version() if is_table(path) else None
+
+
+def transaction_version(path: str, app_id: str) -> int | None:
+    """The last generation that an application committed to a table; None when it never did."""
+    return DeltaTable(path).transaction_version(app_id) if is_table(path) else None
+
+
+def commits(path: str, limit: int | None = None) -> list[dict[str, Any]]:
+    """The table's commits, newest first, each with its `metadata` of ours where it has any."""
+    if not is_table(path):
+        return []
+    history = DeltaTable(path).history(limit)
+    return [{**commit, "metadata": _metadata(commit.get("userMetadata"))} for commit in history]
+
+
+def _metadata(text: str | None) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "lakelogic" in found else None

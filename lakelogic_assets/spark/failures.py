@@ -1,0 +1,41 @@
+"""What Spark says when it fails, as one line without the values of anybody's rows."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from lakelogic_assets.spark.sources import explain_failure
+
+SparkFailure = (PySparkException, Py4JJavaError)
+"""Both ways in which Spark fails in Python: what it translates, and what escapes its writers untranslated."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_HIDDEN = "'…'"
+
+
+def one_line(error: PySparkException | Py4JJavaError) -> str:
+    """The cause: a file that cannot be read, an error class and what it is about."""
+    explained = explain_failure(error)
+    if explained:
+        return explained
+    if isinstance(error, Py4JJavaError):
+        return _of_java(error)
+    condition = error.getCondition() if hasattr(error, "getCondition") else None
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if condition and condition.split(".")[0] in ("UNRESOLVED_COLUMN", "UNRESOLVED_ROUTINE", "TABLE_OR_VIEW_NOT_FOUND"):
+        return first[:300]  # names of columns, never their values
+    text = _QUOTED.sub(_HIDDEN, first)
+    return f"{condition}: {text[:200]}" if condition and condition not in text else text[:300]
+
+
+def _of_java(error: Py4JJavaError) -> str:
+    """The innermost cause, which is what people can act on."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    message = (cause.getMessage() or "").strip().splitlines()
+    kind = cause.getClass().getSimpleName()
+    return f"{kind}: {_QUOTED.sub(_HIDDEN, message[0])[:200]}" if message else str(kind)

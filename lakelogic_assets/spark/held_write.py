@@ -1,0 +1,114 @@
+"""A Delta write in two halves: the files first, the commit when it may be published.
+
+Delta's own writer makes the files, with statistics, partitions and constraints as usual. What differs is that its
+transaction stays open while the quarantine is written and the gates are judged. The calls are Delta's internals;
+its version is pinned and a test holds on to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class HeldWrite:
+    """Files that are written and not yet part of the table."""
+
+    path: str
+    _transaction: Any
+    _commit_data: Any
+    _jvm: Any
+    _mode: Any
+    _partition_by: tuple[str, ...]
+    _replace_where: str | None
+
+    def files(self) -> list[str]:
+        """The new files, as paths that Spark can read."""
+        actions = self._commit_data.actions()
+        found = []
+        for index in range(actions.size()):
+            action = actions.apply(index)
+            if action.getClass().getSimpleName() == "AddFile":
+                name = unquote(action.path())
+                found.append(name if "://" in name or name.startswith("/") else f"{self.path}/{name}")
+        return found
+
+    def commit(self, user_metadata: str) -> int:
+        """Make the files part of the table; the version that did so."""
+        jvm = self._jvm
+        some, none = jvm.scala.Some, _none(jvm)
+        operation = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")(
+            self._mode,
+            some(_sequence(jvm, self._partition_by)),
+            some(self._replace_where) if self._replace_where else none,
+            some(user_metadata),
+            none,
+            none,
+            none,
+            none,
+            none,
+        )
+        committed = self._transaction.commitIfNeeded(
+            self._commit_data.actions(), operation, self._commit_data.stringTags()
+        )
+        return int(committed.get())
+
+    def discard(self) -> None:
+        """Remove the files of a write that is not published; what stays behind on a crash is VACUUM's."""
+        for file in self.files():
+            if "://" not in file:
+                Path(file).unlink(missing_ok=True)
+                Path(file).with_name(f".{Path(file).name}.crc").unlink(missing_ok=True)
+
+
+def hold(
+    frame: DataFrame,
+    path: str,
+    *,
+    mode: str,
+    options: Mapping[str, str],
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+) -> HeldWrite:
+    """Write the rows' files below `path` and keep the commit back. `mode` is Append or Overwrite."""
+    session: Any = frame.sparkSession._jsparkSession
+    jvm: Any = frame.sparkSession._jvm
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, path)
+    transaction = log.startTransaction()
+    save_mode = getattr(jvm.org.apache.spark.sql.SaveMode, mode)
+    writer = jvm.org.apache.spark.sql.delta.commands.WriteIntoDelta(
+        log,
+        save_mode,
+        jvm.org.apache.spark.sql.delta.DeltaOptions(_mapping(jvm, options), session.sessionState().conf()),
+        _sequence(jvm, partition_by),
+        _mapping(jvm, properties or {}),
+        frame._jdf,
+        _none(jvm),
+        _none(jvm),
+        False,
+    )
+    data = writer.writeAndReturnCommitData(
+        transaction,
+        session,
+        getattr(writer, "writeAndReturnCommitData$default$3")(),
+        getattr(writer, "writeAndReturnCommitData$default$4")(),
+    )
+    return HeldWrite(path, transaction, data, jvm, save_mode, tuple(partition_by), options.get("replaceWhere"))
+
+
+def _mapping(jvm: Any, values: Mapping[str, str]) -> Any:
+    return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(dict(values))
+
+
+def _sequence(jvm: Any, values: Sequence[str]) -> Any:
+    return jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(values))
+
+
+def _none(jvm: Any) -> Any:
+    return getattr(getattr(jvm.scala, "None$"), "MODULE$")

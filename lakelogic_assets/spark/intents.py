@@ -1,0 +1,54 @@
+"""What a run is about to commit, noted before it does, so that the next run can finish or forget it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One evaluation of one window: `app` names contract and window, `generation` the evaluation."""
+
+    app: str
+    generation: int
+    target: str
+    report: dict[str, Any]
+
+
+class Intents:
+    """The open intents of one table, as files that are synced to disk."""
+
+    def __init__(self, folder: Path, target: str) -> None:
+        self.folder = folder / hashlib.sha256(target.encode()).hexdigest()[:16]
+        self.target = target
+
+    def note(self, intent: Intent) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(intent.app)
+        draft = path.with_suffix(".tmp")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump({"app": intent.app, "generation": intent.generation, "report": intent.report}, file, default=str)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+    def forget(self, app: str) -> None:
+        self._path(app).unlink(missing_ok=True)
+
+    def open(self) -> Iterator[Intent]:
+        """Intents whose run did not come to its end."""
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                noted = json.loads(path.read_text(encoding="utf-8"))
+                yield Intent(noted["app"], int(noted["generation"]), self.target, noted["report"])
+            except (ValueError, KeyError):
+                path.unlink(missing_ok=True)  # cut off while it was written: nothing was committed after it
+
+    def _path(self, app: str) -> Path:
+        return self.folder / f"{hashlib.sha256(app.encode()).hexdigest()[:24]}.json"

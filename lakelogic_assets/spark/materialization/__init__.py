@@ -1,0 +1,1 @@
+"""How good rows become a table, strategy by strategy."""

@@ -1,0 +1,123 @@
+"""Changes become one commit, which carries its own name and can neither be lost nor made twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from lakelogic_assets.contract.materialization import Materialization
+from lakelogic_assets.errors import SchemaError, WriteDroppedError
+from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.identifiers import find_column, quoted
+from lakelogic_assets.spark.materialization.keys import column_of
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX
+
+ACTION: Final = f"{HIDDEN_PREFIX}action"
+INSERT, UPDATE, DELETE = "insert", "update", "delete"
+
+_RECENT: Final = 20
+
+
+@dataclass(frozen=True)
+class Txn:
+    """What a commit is called: `app_id` names contract and window, `version` the evaluation of it."""
+
+    app_id: str
+    version: int
+    user_metadata: str
+
+
+def refuse_repeated(path: str, txn: Txn) -> None:
+    """Delta skips a transaction that is not newer than the last of its name, silently; this is said before."""
+    stored = delta_log.transaction_version(path, txn.app_id)
+    if stored is not None and stored >= txn.version:
+        raise WriteDroppedError(
+            f"The table {path} already holds generation {stored} of {txn.app_id}, so generation {txn.version} would be "
+            "dropped: evaluate again under a higher one."
+        )
+
+
+def refuse_new_columns(names: Sequence[str], table: DataFrame) -> None:
+    """What `evolution: strict` means for a table that is there; the engine's own columns are not asked about."""
+    added = [name for name in names if find_column(table, name) is None]
+    if added:
+        named = ", ".join(f"`{name}`" for name in added)
+        raise SchemaError(f"The table has no column {named}, and `schema_policy.evolution: strict` lets it get none.")
+
+
+def create_table(
+    rows: DataFrame, path: str, txn: Txn, materialization: Materialization, properties: Mapping[str, str]
+) -> int:
+    """The first commit of a table; its version."""
+    writer = rows.write.format("delta").mode("errorifexists").options(**properties)
+    writer = writer.option("txnAppId", txn.app_id).option("txnVersion", str(txn.version))
+    writer = writer.option("userMetadata", txn.user_metadata)
+    if materialization.partition_by:
+        writer = writer.partitionBy(*materialization.partition_by)
+    elif materialization.cluster_by:
+        writer = writer.clusterBy(*materialization.cluster_by)
+    writer.save(path)
+    return _committed(path, txn)
+
+
+def merge_changes(
+    spark: SparkSession,
+    changes: DataFrame,
+    path: str,
+    txn: Txn,
+    *,
+    actions: Collection[str],
+    matched_on: Column,
+    fixed: Sequence[str],
+) -> int:
+    """Insert, update and delete as each row's `ACTION` says, in one commit; its version.
+
+    `matched_on` pairs a table row `t` with a change `s`; `actions` are those that occur among the changes. Columns
+    that the table does not have yet are added to it; `fixed` ones are never updated. Without changes there is still a
+    commit, which proves that the window was done.
+    """
+    session = _session_of(spark, txn)
+    table = DeltaTable.forPath(session, path)
+    written = [name for name in changes.columns if not name.startswith(HIDDEN_PREFIX)]
+    values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in written}
+    kept = {quoted(name).casefold() for name in fixed}
+    known = {name.casefold() for name in table.toDF().columns}
+    if not known.issuperset(name.casefold() for name in written):
+        # A column is added by a clause that writes it, even where no row has a value for it yet.
+        actions = {*actions, INSERT}
+    action = column_of("s", ACTION)
+    merge = table.alias("t").merge(changes.alias("s"), matched_on).withSchemaEvolution()
+    # Clauses that no row needs are left out: with two hundred columns each costs seconds.
+    if DELETE in actions or not actions:
+        merge = merge.whenMatchedDelete(action == DELETE)
+    if UPDATE in actions:
+        updated = {name: value for name, value in values.items() if name.casefold() not in kept}
+        merge = merge.whenMatchedUpdate(action == UPDATE, set=updated)
+    if INSERT in actions:
+        merge = merge.whenNotMatchedInsert(action == INSERT, values=values)
+    merge.execute()
+    return _committed(path, txn)
+
+
+def _session_of(spark: SparkSession, txn: Txn) -> SparkSession:
+    """A session for one write: left in a shared one, the name would make Delta drop the next write silently."""
+    session = spark.newSession()
+    session.conf.set("spark.databricks.delta.write.txnAppId", txn.app_id)
+    session.conf.set("spark.databricks.delta.write.txnVersion", str(txn.version))
+    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", txn.user_metadata)
+    # The changes are evaluated already; Delta would otherwise write them to disk once more.
+    session.conf.set("spark.databricks.delta.merge.materializeSource", "none")
+    return session
+
+
+def _committed(path: str, txn: Txn) -> int:
+    """The version that holds the transaction, read back from the log."""
+    if delta_log.transaction_version(path, txn.app_id) == txn.version:
+        for commit in delta_log.commits(path, _RECENT):
+            if commit.get("userMetadata") == txn.user_metadata:
+                return int(commit["version"])
+    raise WriteDroppedError(f"The write {txn.app_id} generation {txn.version} is not in the log of {path}.")

@@ -1,0 +1,145 @@
+"""Rules over all good rows, answered by one aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets.contract import quality as forms
+from lakelogic_assets.contract.rules import DatasetRule
+from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, to_spark
+from lakelogic_assets.report.run import DatasetRuleOutcome
+from lakelogic_assets.spark.expressions import guarded
+from lakelogic_assets.spark.identifiers import column, find_name
+from lakelogic_assets.spark.scope import Scope
+
+
+def judge(frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope) -> tuple[DatasetRuleOutcome, ...]:
+    """What the rules find in the frame: one aggregation for those about columns, one query each for free SQL."""
+    injected = set(scope.contract.scd2.injected_columns if scope.contract.scd2 else ())
+    outcomes: dict[str, DatasetRuleOutcome] = {}
+    measured: dict[str, tuple[DatasetRule, Column]] = {}
+    for rule in rules:
+        absent = [name for name in _columns(rule) if find_name(frame.columns, name) is None]
+        if absent:
+            late = "is added by the engine afterwards" if set(absent) <= injected else "is not a column of the result"
+            outcomes[rule.name] = _outcome(rule, None, None, f"not evaluated: {absent[0]} {late}")
+        elif isinstance(rule.test, str) and is_query(rule.test):
+            outcomes[rule.name] = _judged(rule, _query_value(frame, rule.test, scope), None)
+        else:
+            measured[f"r{len(measured)}"] = (rule, _measure(rule, scope))
+    values = _aggregated(frame, {key: value for key, (_, value) in measured.items()})
+    for key, (rule, _) in measured.items():
+        outcomes[rule.name] = _judged(rule, values[key], values["rows"])
+    return tuple(outcomes[rule.name] for rule in rules)
+
+
+def columns_of(rules: Sequence[DatasetRule]) -> frozenset[str] | None:
+    """The columns that rules read; None where free SQL may read any."""
+    if any(isinstance(rule.test, str) and is_query(rule.test) for rule in rules):
+        return None
+    return frozenset(name for rule in rules for name in _columns(rule))
+
+
+def _columns(rule: DatasetRule) -> tuple[str, ...]:
+    if isinstance(rule.test, str):
+        return () if is_query(rule.test) else tuple(sorted(expression_facts(current_frame(rule.test)).columns))
+    return rule.columns
+
+
+def _measure(rule: DatasetRule, scope: Scope) -> Column:
+    test = rule.test
+    match test:
+        case forms.Unique():
+            keys = [column(name) for name in test.fields]
+            # COUNT(DISTINCT …) leaves out rows with a NULL in the key, which makes each of them a violation.
+            return F.count(F.lit(1)) - F.count_distinct(*keys)
+        case forms.NullRatio():
+            return F.count_if(column(test.field).isNull())
+        case forms.RowCountBetween():
+            return F.count(F.lit(1))
+        case str():
+            expression = F.expr(to_spark(current_frame(test)))
+            return (
+                expression
+                if expression_facts(current_frame(test)).aggregates
+                else F.min(guarded(scope.spark, expression))
+            )
+        case _:
+            assert_never(test)
+
+
+def _aggregated(frame: DataFrame, measures: dict[str, Column]) -> dict[str, Any]:
+    if not measures:
+        return {}
+    row = frame.agg(F.count(F.lit(1)).alias("rows"), *[value.alias(key) for key, value in measures.items()]).first()
+    return row.asDict() if row else {}
+
+
+def _query_value(frame: DataFrame, text: str, scope: Scope) -> Any:
+    for name in scope.frame_names:
+        frame.createOrReplaceTempView(name)
+    try:
+        row = scope.spark.sql(to_spark(current_frame(text))).first()
+    except AnalysisException as error:
+        return error
+    return row[0] if row else None
+
+
+def _judged(rule: DatasetRule, value: Any, rows: int | None) -> DatasetRuleOutcome:
+    test = rule.test
+    if isinstance(value, Exception):
+        return _outcome(rule, None, None, f"not evaluated: {_first_line(value)}")
+    match test:
+        case forms.Unique():
+            return _outcome(rule, value < 1, value, bounds="duplicates = 0")
+        case forms.NullRatio():
+            ratio = value / rows if rows else None
+            note = None if rows else "no rows"
+            return _outcome(rule, ratio is None or ratio <= test.fraction, ratio, note, f"<= {test.fraction:g}")
+        case forms.RowCountBetween():
+            low, high = test.min or 0, test.max
+            passed = value >= low and (high is None or value <= high)
+            return _outcome(rule, passed, value, bounds=f"[{low}, {'∞' if high is None else high}]")
+        case str():
+            return _judged_sql(rule, value)
+        case _:
+            assert_never(test)
+
+
+def _judged_sql(rule: DatasetRule, value: Any) -> DatasetRuleOutcome:
+    """A boolean must be true, a number must be within its bounds; NULL fails."""
+    if value is None:
+        return _outcome(rule, False, None, "the result is NULL")
+    if isinstance(value, bool):
+        return _outcome(rule, value, value)
+    bounds = rule.bounds
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return _outcome(rule, False, str(value), "the result is neither a number nor a boolean")
+    if bounds is None:
+        return _outcome(rule, True, number, "a number without bounds always passes")
+    tests = {
+        f"in {list(bounds.must_be_between or ())}": bounds.must_be_between is None
+        or bounds.must_be_between[0] <= number <= bounds.must_be_between[1],
+        f"< {bounds.must_be_less_than}": bounds.must_be_less_than is None or number < bounds.must_be_less_than,
+        f"> {bounds.must_be_greater_than}": bounds.must_be_greater_than is None or number > bounds.must_be_greater_than,
+    }
+    shown = " and ".join(text for text in tests if "None" not in text and "[]" not in text)
+    return _outcome(rule, all(tests.values()), number, bounds=shown)
+
+
+def _outcome(
+    rule: DatasetRule, passed: bool | None, value: Any, note: str | None = None, bounds: str | None = None
+) -> DatasetRuleOutcome:
+    shown = float(value) if value is not None and not isinstance(value, bool | str) else value
+    return DatasetRuleOutcome(rule.name, rule.severity, rule.category, passed, shown, bounds, note, rule.description)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:200]

@@ -1,0 +1,135 @@
+"""Bad rows with every reason, kept in a table of their own: once per window, however often it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets import names
+from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.identifiers import column, quoted, text_literal
+from lakelogic_assets.spark.lineage import stamp
+from lakelogic_assets.spark.masking import mask, mask_map
+from lakelogic_assets.spark.quality.one_pass import Stage
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources import SourceRead
+
+SOURCE_COLUMN = f"{HIDDEN_PREFIX}source"
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """The rows to quarantine and, after they were written, how often each rule failed."""
+
+    frame: DataFrame
+    observations: tuple[tuple[Stage, Observation], ...]
+
+    def failures(self) -> dict[str, int]:
+        """Rule → rows that broke it; schema reasons count under their text."""
+        found: dict[str, int] = {}
+        for stage, observation in self.observations:
+            values = observation.get
+            for index, reason in enumerate(stage.reasons):
+                name = reason.rule.name if reason.rule else reason.message
+                found[name] = found.get(name, 0) + int(values.get(str(index)) or 0)
+        return found
+
+
+def bad_rows(stages: Sequence[Stage], scope: Scope, read: SourceRead, window: str) -> BadRows | None:
+    """The bad rows of all stages that have any, masked and stamped like good ones."""
+    frames, observations = [], []
+    for stage in stages:
+        if stage.masks and stage.bad_rows:
+            observation = Observation()
+            counters = [measure.alias(name) for name, measure in stage.counters().items()]
+            frames.append(stage.bad().observe(observation, *counters).drop(*stage.counter_columns()))
+            observations.append((stage, observation))
+    if not frames:
+        return None
+    frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+    return BadRows(_finished(frame, scope, read, window), tuple(observations))
+
+
+def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> DataFrame:
+    engine = (names.ERRORS_COLUMN, names.CATEGORIES_COLUMN, names.RAW_COLUMN)
+    business = sorted(name for name in frame.columns if name not in engine and not name.startswith(HIDDEN_PREFIX))
+    identity = F.xxhash64(*[column(name).cast("string") for name in business], column(names.RAW_COLUMN).cast("string"))
+    contract = scope.contract
+    frame = frame.withColumns(
+        {
+            names.ROW_ID_COLUMN: F.hex(identity),
+            names.RAW_COLUMN: mask_map(column(names.RAW_COLUMN), contract),
+            names.QUARANTINE_STATE_COLUMN: F.lit("active"),
+            names.QUARANTINE_REPROCESSED_COLUMN: F.lit(False),
+            names.QUARANTINE_CONTRACT_COLUMN: F.lit("/".join(contract.key)),
+            names.WINDOW_COLUMN: F.lit(window),
+        }
+    )
+    if not contract.quarantine.include_error_reason:
+        frame = frame.drop(names.ERRORS_COLUMN, names.CATEGORIES_COLUMN)
+    frame = mask(frame, contract, scope.spark)
+    row_source = column(SOURCE_COLUMN) if SOURCE_COLUMN in frame.columns else None
+    stamped = stamp(frame, scope, row_source, read.name)
+    return stamped.drop(*[name for name in stamped.columns if name.startswith(HIDDEN_PREFIX)])
+
+
+def write_quarantine(
+    rows: BadRows | None, path: str, scope: Scope, window: str, app: str, generation: int, metadata: str
+) -> int | None:
+    """Replace what this window left in quarantine by what it leaves now; the version, or None when nothing changes."""
+    known = delta_log.transaction_version(path, app) is not None
+    if rows is None and not known:
+        return None
+    owner = "/".join(scope.contract.key)
+    where = (
+        f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal(owner)} AND {names.WINDOW_COLUMN} = {text_literal(window)}"
+    )
+    if rows is None:
+        rows_frame = scope.spark.read.format("delta").load(path).limit(0)
+    else:
+        rows_frame = _fitted(rows.frame, path, scope)
+    writer = (
+        rows_frame.write.format("delta")
+        .option("txnAppId", app)
+        .option("txnVersion", str(generation))
+        .option("userMetadata", metadata)
+        .option("mergeSchema", "true")
+    )
+    if delta_log.is_table(path):
+        writer.mode("overwrite").option("replaceWhere", where).save(path)
+    else:
+        for key, value in table_properties(rows_frame).items():
+            writer = writer.option(key, value)
+        writer.mode("append").save(path)
+    return delta_log.version(path)
+
+
+def _fitted(frame: DataFrame, path: str, scope: Scope) -> DataFrame:
+    """Bad rows of a changed contract still fit the table that is there: its types stay."""
+    if not delta_log.is_table(path):
+        return frame
+    there = {f.name.casefold(): f for f in scope.spark.read.format("delta").load(path).schema.fields}
+    shaped = []
+    for field in frame.schema.fields:
+        known = there.get(field.name.casefold())
+        if known is None or known.dataType.simpleString() == field.dataType.simpleString():
+            shaped.append(column(field.name))
+        else:
+            shaped.append(cast(column(field.name), field.dataType, known.dataType).alias(field.name))
+    return frame.select(*shaped)
+
+
+def table_properties(frame: DataFrame) -> dict[str, str]:
+    """Column mapping, where a name holds letters that Parquet does not take."""
+    if any(letter in name for name in frame.columns for letter in " ,;{}()\n\t="):
+        return {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
+    return {}
+
+
+def quoted_names(frame: DataFrame) -> list[str]:
+    return [quoted(name) for name in frame.columns]

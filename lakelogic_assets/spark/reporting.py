@@ -1,0 +1,71 @@
+"""From what a run left in Spark to what its report says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.fingerprint import fingerprint
+from lakelogic_assets.contract.rules import row_rules
+from lakelogic_assets.plan.window import Window
+from lakelogic_assets.report.run import RowRuleOutcome, RunReport, SchemaFindings
+from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.evaluation import Evaluation
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources import SourceRead
+
+
+def blank_report(scope: Scope, destination: Destination | None, window: Window) -> RunReport:
+    """What is known of a run before it has read anything."""
+    contract = scope.contract
+    return RunReport(
+        status="success",
+        run_id=scope.run_id,
+        pipeline_run_id=scope.pipeline_run_id,
+        contract="/".join(contract.key),
+        table=contract.table,
+        window=window.as_dict(),
+        started_at=scope.started_at,
+        ended_at=datetime.now(UTC),
+        domain=contract.domain,
+        system=contract.system,
+        layer=contract.layer,
+        contract_version=contract.version,
+        fingerprint=fingerprint(contract),
+        source=contract.source.path if contract.source else None,
+        target=destination.target if destination else None,
+        quarantine=destination.quarantine if destination else None,
+    )
+
+
+def row_outcomes(contract: Contract, evaluation: Evaluation, failures: Mapping[str, int]) -> tuple[RowRuleOutcome, ...]:
+    """Every rule of the contract with the rows that broke it, and the schema's own findings behind them."""
+    failed = dict(failures)
+    for stage in evaluation.stages:
+        for name, rows in stage.watched_rows().items():
+            failed[name] = failed.get(name, 0) + rows
+    outcomes = [
+        RowRuleOutcome(rule.name, rule.severity, rule.category, rule.phase, failed.pop(rule.name, 0), rule.description)
+        for rule in row_rules(contract)
+    ]
+    outcomes += [RowRuleOutcome(name, "error", "schema", "pre", rows) for name, rows in failed.items() if rows]
+    return tuple(outcomes)
+
+
+def schema_findings(evaluation: Evaluation) -> SchemaFindings:
+    first = next((stage for stage in evaluation.stages if stage.missing or stage.unknown or stage.casts), None)
+    return SchemaFindings(first.missing, first.unknown, dict(first.casts)) if first else SchemaFindings()
+
+
+def watermark_state(read: SourceRead, evaluation: Evaluation) -> dict[str, Any]:
+    """What the next run needs to know to read only what is new."""
+    snapshot = read.snapshot
+    newest = snapshot.max_mtime
+    state: dict[str, Any] = {"identity": snapshot.identity, "version": snapshot.version, "max_mtime": newest}
+    if newest is not None:
+        state["files_at_max"] = [file.path for file in snapshot.files if file.mtime == newest]
+    if evaluation.watermark:
+        state["value"] = evaluation.watermark_value()
+    return state

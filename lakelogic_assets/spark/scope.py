@@ -1,0 +1,33 @@
+"""What the pieces of one run share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.spark.tables import Lakehouse
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One evaluation of one contract: its own Spark session, so that no view of another contract is seen."""
+
+    spark: SparkSession
+    contract: Contract
+    lakehouse: Lakehouse
+    run_id: str
+    pipeline_run_id: str
+    started_at: datetime
+    warn: Callable[[str], None]
+    links: Mapping[str, DataFrame] = field(default_factory=dict)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """The names by which the contract's SQL calls the rows at hand."""
+        named = (names.CURRENT_FRAME, self.contract.dataset_name, self.contract.table)
+        return tuple(dict.fromkeys(name for name in named if name))

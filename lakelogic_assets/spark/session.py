@@ -1,0 +1,161 @@
+"""One local Spark session with Delta, and what to do when its JVM has died."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from lakelogic_assets.errors import ProjectError
+from lakelogic_assets.spark.jars import cached_jars
+from lakelogic_assets.spark.java import jvm_environment
+
+APP_NAME: Final = "lakelogic"
+
+SETTINGS: Final = {
+    "spark.master": "local[2]",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Tables are found by path, so a catalogue that two processes would fight over is not wanted.
+    "spark.sql.catalogImplementation": "in-memory",
+    # The defaults of 200 and 50 tasks cost seconds a query on one machine.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # A date must not depend on where the machine stands.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+    # Reachable from this machine only; the host name need not resolve.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Without it half of the flipped bits in a Parquet page are read as data.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+    # With Delta's extension on, `spark.sql(text, args=...)` binds nothing unless this is set.
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    # A commit whose answer was lost is recognised as our own instead of as a conflict.
+    "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
+    # Many derived columns times many predicates make the optimizer run for minutes.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # The Arrow path of Python functions needs pandas, which nothing else here does.
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
+}
+
+# Both print the message of a failed query, values included, around any log set-up of the application.
+TALKATIVE: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+_starting = threading.RLock()
+
+
+def local_session(app_name: str = APP_NAME, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session of this process, started when there is none or its JVM has died.
+
+    `conf` wins over the settings here. Settings of the JVM itself, such as its memory, count only at the start.
+    The jars come from the cache: nothing is resolved and no network is needed.
+    """
+    with _starting:
+        if not _reusable():
+            _forget_jvm()
+        settings = SparkConf().setAll([*(_settings() | dict(conf or {})).items()])
+        if SparkContext._gateway is None:
+            _launch_jvm(settings)
+        return SparkSession.builder.appName(app_name).config(conf=settings).getOrCreate()
+
+
+def session_alive(spark: SparkSession) -> bool:
+    """Whether the JVM answers and the session is not stopped; a few milliseconds."""
+    try:
+        return not spark.sparkContext._jsc.sc().isStopped()
+    except (AttributeError, OSError, Py4JError):
+        # A stopped context has no `_jsc`; a dead JVM refuses the connection.
+        return False
+
+
+def restart(app_name: str = APP_NAME, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A new session on a new JVM, whatever became of the old one. Frames of the old one are lost."""
+    with _starting:
+        if (known := SparkSession._instantiatedSession) is not None and session_alive(known):
+            known.stop()
+        _forget_jvm()
+        return local_session(app_name, conf)
+
+
+def _reusable() -> bool:
+    """Whether `getOrCreate` can go on from what PySpark remembers."""
+    if (known := SparkSession._instantiatedSession) is not None:
+        return session_alive(known)
+    try:
+        return SparkContext._jvm is None or bool(SparkContext._jvm.System.nanoTime())
+    except (OSError, Py4JError):
+        return False
+
+
+def _settings() -> dict[str, str]:
+    log4j = Path(__file__).with_name("log4j2.properties")
+    return SETTINGS | {
+        "spark.driver.memory": os.environ.get("LAKELOGIC_DRIVER_MEMORY", "4g"),
+        "spark.driver.extraJavaOptions": f'-Duser.timezone=UTC "-Dlog4j2.configurationFile={log4j.as_uri()}"',
+        "spark.jars": ",".join(jar.as_uri() for jar in cached_jars()),
+        "spark.sql.warehouse.dir": (_scratch() / "warehouse").as_uri(),
+    }
+
+
+@cache
+def _scratch() -> Path:
+    """A folder that lives as long as this process, so that Spark leaves nothing in the working directory."""
+    folder = tempfile.mkdtemp(prefix="lakelogic-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _launch_jvm(settings: SparkConf) -> None:
+    """Starts the JVM quietly: what it prints is shown only when asked for, or told when it does not start."""
+    os.environ.update(jvm_environment())
+    for name in TALKATIVE:
+        logging.getLogger(name).disabled = True
+    printed = _scratch() / "jvm.log"
+    with printed.open("wb") as log:
+        kwargs = {} if "LAKELOGIC_SPARK_LOG_LEVEL" in os.environ else {"stderr": log}
+        try:
+            gateway = launch_gateway(settings, kwargs)
+        except PySparkRuntimeError as error:
+            raise ProjectError(f"Spark's JVM did not start: {_complaint(printed) or error}") from error
+    SparkContext._ensure_initialized(gateway=gateway, conf=settings)
+
+
+def _complaint(printed: Path) -> str:
+    """The line that says why: the root cause of an exception, else the first that is not a warning of Java's."""
+    lines = printed.read_text(errors="replace").splitlines()
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1:] or [line for line in lines if not line.startswith("WARNING")] or [""])[0]
+
+
+def _forget_jvm() -> None:
+    """Drops every reference PySpark keeps to its JVM: nothing heals by itself, and `getOrCreate` would use it."""
+    gateway = SparkContext._gateway
+    context = SparkContext._active_spark_context
+    if gateway is not None:
+        with contextlib.suppress(OSError, Py4JError):
+            gateway.shutdown()
+    # There is no process to end when this one was itself started by spark-submit.
+    if process := getattr(gateway, "proc", None):
+        with process:
+            process.kill()
+    if context is not None and (server := getattr(context, "_accumulatorServer", None)):
+        server.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None

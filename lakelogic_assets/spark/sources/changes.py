@@ -1,0 +1,105 @@
+"""Delta tables as a source: a pinned version, or what changed between two of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets.errors import NotFoundError
+from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources.snapshot import Boundary, SourceRead, SourceSnapshot
+
+CHANGE_TYPE: Final = "_change_type"
+_FEED_COLUMNS: Final = (CHANGE_TYPE, "_commit_version", "_commit_timestamp")
+_FEED_PROPERTY: Final = "delta.enableChangeDataFeed"
+_ARRIVING: Final = ("insert", "update_postimage")
+
+
+def read_delta(scope: Scope, path: str, name: str, boundary: Boundary) -> SourceRead:
+    """A table's rows at one version, so that reading twice gives the same rows twice."""
+    newest = scope.lakehouse.version(path)
+    if newest is None:
+        raise NotFoundError(f"The table {name} does not exist at {path}: has the contract that writes it been run?")
+    last = newest if boundary.to_version is None else min(boundary.to_version, newest)
+    first = boundary.from_version
+    snapshot = SourceSnapshot(version=last, first_version=first, description=path)
+    if first is None or snapshot.is_empty:
+        frame = scope.lakehouse.read(scope.spark, path, last)
+        return SourceRead(frame.limit(0) if snapshot.is_empty else frame, name, snapshot)
+    return SourceRead(_changes(scope, path, first, last), name, snapshot)
+
+
+def _changes(scope: Scope, path: str, first: int, last: int) -> DataFrame:
+    """Rows that came or changed from one version up to another, both included."""
+    if first <= 0:
+        return scope.lakehouse.read(scope.spark, path, last)
+    source = scope.contract.source
+    if _has_feed(scope, path, first):
+        reader = scope.spark.read.format("delta").option("readChangeFeed", "true")
+        feed = reader.option("startingVersion", first).option("endingVersion", last).load(path)
+        if source is not None and source.cdc_op_field in _FEED_COLUMNS:
+            return feed  # the contract itself says what each kind of change means
+        return feed.where(column(CHANGE_TYPE).isin(*_ARRIVING)).drop(*_FEED_COLUMNS)
+    added = _added_rows(scope.spark, path, first, last)
+    if added is not None:
+        return added
+    scope.warn(f"{path} has no change data feed, so its versions {first - 1} and {last} are compared row by row.")
+    return scope.lakehouse.read(scope.spark, path, last).exceptAll(scope.lakehouse.read(scope.spark, path, first - 1))
+
+
+def _has_feed(scope: Scope, path: str, first: int) -> bool:
+    """Whether changes were recorded from the first version on: the table must have had the property before it."""
+    log = _delta_log(scope.spark, path)
+    snapshot = log.getSnapshotAt(first - 1, *_snapshot_defaults(log))
+    return str(snapshot.metadata().configuration().get(_FEED_PROPERTY)).lower() == "some(true)"
+
+
+def _added_rows(spark: SparkSession, path: str, first: int, last: int) -> DataFrame | None:
+    """The rows of the files that were added; None where some commit also took rows away or rewrote them."""
+    log = _delta_log(spark, path)
+    files = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+    commits = log.getChanges(first, getattr(log, "getChanges$default$2")(), getattr(log, "getChanges$default$3")())
+    while commits.hasNext():
+        commit = commits.next()
+        if commit._1() > last:
+            break
+        actions = commit._2().iterator()
+        while actions.hasNext():
+            action = actions.next()
+            kind = action.getClass().getSimpleName()
+            if kind == "RemoveFile" and action.dataChange():
+                return None
+            if kind == "AddFile" and action.dataChange():
+                files.add(action)
+    snapshot = log.getSnapshotAt(last, *_snapshot_defaults(log))
+    added = _sequence(spark, files)
+    defaults = [getattr(log, f"createDataFrame$default${index}")() for index in (3, 4)]
+    return DataFrame(log.createDataFrame(snapshot, added, *defaults), spark)
+
+
+def _delta_log(spark: SparkSession, path: str) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+
+
+def _snapshot_defaults(log: Any) -> list[Any]:
+    names = [name for name in dir(log) if name.startswith("getSnapshotAt$default$")]
+    return [getattr(log, name)() for name in sorted(names)]
+
+
+def _sequence(spark: SparkSession, items: Any) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.org.apache.spark.api.python.PythonUtils.toSeq(items)
+
+
+def equals(name: str, value: Any, frame: DataFrame) -> Any:
+    """`partition_filters`: a column equals a value, one of several, or nothing."""
+    if value is None:
+        return column(name).isNull()
+    kind = frame.schema[name].dataType
+    values = value if isinstance(value, list | tuple) else [value]
+    texts = [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
+    return column(name).isin(*[F.lit(text).try_cast(kind) for text in texts])

@@ -1,0 +1,151 @@
+"""Parquet, ORC and Avro: every file by the schema in its own footer or header, so that a drift is no accident."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import orc, parquet
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets.errors import SourceError
+from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.sources.arrow_types import Reading, reading_of
+from lakelogic_assets.spark.sources.reader import file_column, reader, without_engine_options
+from lakelogic_assets.spark.sources.snapshot import SOURCE_PATH, FileStat
+from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
+
+_SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
+_AVRO_MAGIC: Final = b"Obj\x01"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a file says about its columns; `readings` is None where Spark itself must look."""
+
+    names: tuple[str, ...]
+    key: str
+    readings: tuple[Reading, ...] | None
+
+
+def read_columnar(
+    spark: SparkSession, files: Sequence[FileStat], file_format: str, options: Mapping[str, str], root: str
+) -> DataFrame:
+    """All rows by column name; types that disagree between files become text."""
+    look = _LOOKS[file_format]
+    groups: dict[tuple[str, Folders], list[str]] = defaultdict(list)
+    shapes: dict[str, Shape] = {}
+    for file in files:
+        shape = _looked_at(look, file)
+        folders = folders_of(file.path, root)
+        refuse_doubles([*shape.names, *folders.keys], file.path)
+        shapes[shape.key] = shape
+        groups[shape.key, folders].append(file.path)
+    frames = [
+        _read_group(spark, file_format, options, shapes[key], folders, paths)
+        for (key, folders), paths in groups.items()
+    ]
+    return union(frames)
+
+
+def _looked_at(look: Callable[[str], Shape], file: FileStat) -> Shape:
+    if file.size == 0:
+        raise SourceError(f"{file.path} is empty: 0 bytes are not a file of this format.", file.path)
+    try:
+        return look(file.path)
+    except FileNotFoundError as error:
+        raise SourceError(f"{file.path} was listed but is gone now.", file.path) from error
+    except PermissionError as error:
+        raise SourceError(f"{file.path} cannot be read: permission denied.", file.path) from error
+    except (pa.ArrowException, OSError, ValueError, IndexError) as error:
+        raise SourceError(f"{file.path} is damaged, cut off or of another format.", file.path) from error
+
+
+def _of_parquet(path: str) -> Shape:
+    with parquet.ParquetFile(path) as file:
+        names = tuple(file.schema_arrow.names)
+        noted = (file.metadata.metadata or {}).get(_SPARK_SCHEMA)
+        if noted:
+            # Spark wrote the file, so its own words are exact.
+            fields = T.StructType.fromJson(json.loads(noted)).fields
+            readings = tuple(Reading(field.name, field.dataType) for field in fields)
+            return Shape(names, f"spark {noted.decode()}", readings)
+        int96 = {
+            file.schema.column(index).path
+            for index in range(len(file.schema.names))
+            if file.schema.column(index).physical_type == "INT96"
+        }
+        found = [reading_of(field, is_int96=field.name in int96) for field in file.schema_arrow]
+        known = tuple(reading for reading in found if reading)
+        key = f"{file.schema_arrow.remove_metadata()} {sorted(int96)}"
+        return Shape(names, key, known if len(known) == len(found) else None)
+
+
+def _of_orc(path: str) -> Shape:
+    schema = orc.ORCFile(path).schema
+    return Shape(tuple(schema.names), str(schema.remove_metadata()), None)
+
+
+def _of_avro(path: str) -> Shape:
+    """The schema in an Avro file's header: a map of texts after four magic bytes."""
+    with Path(path).open("rb") as file:
+        content = memoryview(file.read(1 << 20))
+    if bytes(content[:4]) != _AVRO_MAGIC:
+        raise ValueError("no Avro file")
+    position = 4
+    while True:
+        count, position = _avro_long(content, position)
+        if count == 0:
+            raise ValueError("an Avro file without a schema")
+        if count < 0:
+            _, position = _avro_long(content, position)
+        for _ in range(abs(count)):
+            key, position = _avro_bytes(content, position)
+            value, position = _avro_bytes(content, position)
+            if key == b"avro.schema":
+                schema = json.loads(value)
+                fields = schema.get("fields", []) if isinstance(schema, dict) else []
+                return Shape(tuple(str(field["name"]) for field in fields), value.decode(), None)
+
+
+def _avro_long(content: memoryview, position: int) -> tuple[int, int]:
+    shift = total = 0
+    while True:
+        byte = content[position]
+        total |= (byte & 0x7F) << shift
+        position += 1
+        shift += 7
+        if not byte & 0x80:
+            return (total >> 1) ^ -(total & 1), position
+
+
+def _avro_bytes(content: memoryview, position: int) -> tuple[bytes, int]:
+    length, position = _avro_long(content, position)
+    if not 0 <= length <= len(content) - position:
+        raise ValueError("cut off")
+    return bytes(content[position : position + length]), position + length
+
+
+_LOOKS: Final[Mapping[str, Callable[[str], Shape]]] = {"parquet": _of_parquet, "orc": _of_orc, "avro": _of_avro}
+
+
+def _read_group(
+    spark: SparkSession, file_format: str, options: Mapping[str, str], shape: Shape, folders: Folders, paths: list[str]
+) -> DataFrame:
+    made = reader(spark, without_engine_options(options), folders).format(file_format)
+    if shape.readings is not None:
+        fields = [T.StructField(each.name, each.stored) for each in shape.readings]
+        fields += [T.StructField(key, T.StringType()) for key in folders.keys]
+        made = made.schema(T.StructType(fields))
+    frame = made.load(paths)
+    values: list[Column] = [each.value().alias(each.name) for each in shape.readings or ()]
+    if shape.readings is None:
+        values = [column(name) for name in frame.columns if name not in folders.keys]
+    keyed = [column(key).cast("string").alias(key) for key in folders.keys]
+    return frame.select(*values, *keyed, file_column(paths).alias(SOURCE_PATH))

@@ -1,0 +1,24 @@
+"""Rows that the caller brings along instead of the declared source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources.snapshot import SourceRead, SourceSnapshot
+
+
+def read_given(scope: Scope, frame: DataFrame) -> SourceRead:
+    """The frame, moved into the run's own session so that its SQL sees it."""
+    moved = moved_into(scope, frame)
+    return SourceRead(
+        moved, "frame", SourceSnapshot(description="frame"), rereadable=True, row_source=None, corrupt=None
+    )
+
+
+def moved_into(scope: Scope, frame: DataFrame) -> DataFrame:
+    jvm: Any = scope.spark._jvm
+    plan = frame._jdf.queryExecution().logical()
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(scope.spark._jsparkSession, plan), scope.spark)

@@ -1,0 +1,137 @@
+"""The declared source of a contract as a lazy frame."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+from pyspark.sql import types as T  # noqa: N812
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.source import Source
+from lakelogic_assets.errors import SourceError
+from lakelogic_assets.spark.identifiers import column, find_column, find_name
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources.changes import equals, read_delta
+from lakelogic_assets.spark.sources.files import FORMATS, FileSet, empty_frame, format_of, read_file_set
+from lakelogic_assets.spark.sources.needed import needed_columns
+from lakelogic_assets.spark.sources.nested import flattened
+from lakelogic_assets.spark.sources.reader import option_texts
+from lakelogic_assets.spark.sources.selection import select_files
+from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, Boundary, SourceRead, SourceSnapshot
+from lakelogic_assets.spark.tables import is_uri
+
+_FILE_TYPES = frozenset("landing file files local parquet csv json s3 gcs adls azure abfss delta table".split())
+_HIDDEN = (SOURCE_PATH, CORRUPT)
+
+
+def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
+    """The rows of the contract's source within the boundary; nothing is computed yet."""
+    source = scope.contract.source
+    if source is None or not source.path:
+        raise SourceError(f"{scope.contract.table} does not say where it reads from: write `source.path`.")
+    if source.type is not None and source.type not in _FILE_TYPES:
+        raise SourceError(
+            f"{scope.contract.table} reads from `{source.type}`, which is not supported: land it as files."
+        )
+    read = _table(scope, source, boundary) or _files(scope, source, source.path, boundary)
+    frame = flattened(read.frame, source.flatten_nested, read.name)
+    frame = _projected(frame, needed_columns(scope.contract))
+    frame = _filtered(frame, source, boundary)
+    has_files = SOURCE_PATH in frame.columns
+    return SourceRead(
+        frame,
+        read.name,
+        read.snapshot,
+        rereadable=True,
+        row_source=column(SOURCE_PATH) if has_files else None,
+        corrupt=CORRUPT if CORRUPT in frame.columns else None,
+    )
+
+
+def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | None:
+    """The source as a Delta table; None when it is files."""
+    path = source.path or ""
+    if source.table is not None:
+        return read_delta(scope, scope.lakehouse.table_path(path), source.table, boundary)
+    declared = source.format or (source.type if source.type in ("delta", "table") else None)
+    place = scope.lakehouse.file_path(path)
+    if declared in ("delta", "table"):
+        place = place if scope.lakehouse.exists(place) else scope.lakehouse.table_path(path)
+        return read_delta(scope, place, path, boundary)
+    if declared is None and scope.lakehouse.exists(place):
+        return read_delta(scope, place, path, boundary)
+    return None
+
+
+def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> SourceRead:
+    contract = scope.contract
+    place = scope.lakehouse.file_path(path)
+    options = option_texts(source.options)
+    declared = source.format or (source.type if source.type in FORMATS.values() else None)
+    positional = tuple(field.name for field in contract.model.fields if not field.generated)
+    if boundary.from_version is not None:
+        raise SourceError(f"`watermark_strategy: delta_version` needs a Delta table; {path} is files.", path)
+    if is_uri(place):
+        chosen = FileSet(place, format_of(declared, place), options, None, positional)
+        snapshot = SourceSnapshot(description=place, listed=False)
+        return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
+    files = select_files(scope, source, place, boundary)
+    snapshot = SourceSnapshot(files=files, description=place)
+    if not files:
+        return SourceRead(empty_frame(scope.spark, positional), place, snapshot)
+    chosen = FileSet(place, format_of(declared, place, files), options, files, positional, _wanted(contract))
+    for file in files:
+        if file.size == 0 and chosen.format not in ("parquet", "orc", "avro"):
+            scope.warn(f"{file.path} is empty.")
+    return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
+
+
+def _wanted(contract: Contract) -> T.StructType | None:
+    """What to read from JSON without looking at all of the data first; None when a look is needed."""
+    needed = needed_columns(contract)
+    if needed is None:
+        return None
+    declared = contract.model.by_name
+    fields = []
+    for name in sorted(needed, key=lambda each: (each not in declared, each)):
+        if name not in declared and name.startswith((names.ENGINE_PREFIX, "_upstream")):
+            continue  # stamps of an upstream table, which files do not have
+        kind = T._parse_datatype_string(declared[name].spark_type) if name in declared else T.StringType()
+        fields.append(T.StructField(name, _of_texts(kind)))
+    return T.StructType(fields)
+
+
+def _of_texts(kind: T.DataType) -> T.DataType:
+    """The same structure with text at its ends, so that a wrong value is a matter of its row."""
+    if isinstance(kind, T.StructType):
+        return T.StructType([T.StructField(field.name, _of_texts(field.dataType)) for field in kind.fields])
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_of_texts(kind.elementType))
+    if isinstance(kind, T.MapType):
+        return T.MapType(T.StringType(), _of_texts(kind.valueType))
+    return T.StringType()
+
+
+def _projected(frame: DataFrame, needed: frozenset[str] | None) -> DataFrame:
+    if needed is None:
+        return frame
+    kept = [name for name in frame.columns if name in _HIDDEN or find_name(needed, name)]
+    return frame.select(*[column(name) for name in kept])
+
+
+def _filtered(frame: DataFrame, source: Source, boundary: Boundary) -> DataFrame:
+    tests: list[Column] = [F.expr(each) if isinstance(each, str) else each for each in boundary.where]
+    for name, value in source.partition_filters.items():
+        found = find_column(frame, name)
+        if found is None:
+            raise SourceError(f"`partition_filters` names `{name}`, which is not a column of {source.path}.")
+        tests.append(equals(found, value, frame))
+    if not tests:
+        return frame
+    test = reduce(and_, tests)
+    # A malformed line has no values to be judged by, and must not get lost.
+    return frame.where(test | column(CORRUPT).isNotNull() if CORRUPT in frame.columns else test)

@@ -1,0 +1,78 @@
+"""Which files of a landing folder a run reads: newer than the last one's, of the asked dates, not read before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from lakelogic_assets.contract.source import Source
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources.layout import DateLayout, Span, span_of
+from lakelogic_assets.spark.sources.listing import has_folders_left_out, list_files
+from lakelogic_assets.spark.sources.reader import flag, option_texts
+from lakelogic_assets.spark.sources.snapshot import Boundary, FileStat
+from lakelogic_assets.spark.tables import fixed_prefix
+
+
+def select_files(scope: Scope, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
+    """The files within the boundary, sorted by path."""
+    asked = flag(option_texts(source.options), "recursiveFileLookup")
+    recursive = bool(asked) or (asked is None and source.partition is not None)
+    pattern = source.pattern or (source.partition.file_pattern if source.partition else None)
+    files = list_files(path, pattern=pattern, recursive=recursive)
+    if not recursive and asked is None and has_folders_left_out(path):
+        scope.warn(f"The folders below {path} are not read; `options: {{recursiveFileLookup: true}}` reads them too.")
+    root = fixed_prefix(path)
+    kept = [file for file in _without_archive(scope, source, files) if _is_new(file, boundary)]
+    kept = [file for file in kept if not _is_excluded(file, root, boundary.excluded)]
+    return tuple(_of_the_dates(scope, source, kept, root, boundary))
+
+
+def _is_new(file: FileStat, boundary: Boundary) -> bool:
+    if boundary.after_mtime is None or file.mtime > boundary.after_mtime:
+        return True
+    return file.mtime == boundary.after_mtime and file.path not in boundary.seen_at_mtime
+
+
+def _is_excluded(file: FileStat, root: str, excluded: frozenset[str]) -> bool:
+    if not excluded:
+        return False
+    path, relative = PurePosixPath(file.path), PurePosixPath(_below(file.path, root))
+    names = {str(each) for each in (path, *path.parents, relative, *relative.parents)}
+    return not names.isdisjoint(each.rstrip("/") for each in excluded)
+
+
+def _without_archive(scope: Scope, source: Source, files: list[FileStat]) -> list[FileStat]:
+    """Files that an earlier run has archived below the source's own folder are done with."""
+    policy = source.post_ingestion or scope.contract.server.post_ingestion
+    if policy is None or not policy.archive_path:
+        return files
+    archive = PurePosixPath(scope.lakehouse.file_path(policy.archive_path))
+    return [file for file in files if archive not in PurePosixPath(file.path).parents]
+
+
+def _of_the_dates(scope: Scope, source: Source, files: list[FileStat], root: str, boundary: Boundary) -> list[FileStat]:
+    if source.partition is None:
+        return files
+    bounds = date_bounds(scope, source, boundary)
+    layout = DateLayout(source.partition.format)
+    kept = [file for file in files if layout.admits(_below(file.path, root), bounds)]
+    strangers = sum(layout.span(_below(file.path, root)) is None for file in files) if not bounds.is_open else 0
+    if strangers:
+        scope.warn(f"{strangers} files below {root} have no date as in `{layout.format}`; dates were asked for.")
+    return kept
+
+
+def date_bounds(scope: Scope, source: Source, boundary: Boundary) -> Span:
+    """The dates that are asked for: by the run, else by the contract's look back; always within its start and end."""
+    layout = source.partition
+    asked = span_of(boundary.from_date, boundary.to_date)
+    if layout is None:
+        return asked
+    if asked.is_open and layout.lookback_days is not None:
+        asked = span_of(scope.started_at.date() - timedelta(days=layout.lookback_days), None)
+    return asked.narrowed(span_of(layout.start_date, layout.end_date))
+
+
+def _below(path: str, root: str) -> str:
+    return path.removeprefix(root.rstrip("/") + "/")

@@ -1,0 +1,72 @@
+"""A contract against rows at hand: judged and counted, written nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets import names
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.rules import dataset_rules
+from lakelogic_assets.errors import EngineError
+from lakelogic_assets.report.run import Counts, RunReport
+from lakelogic_assets.spark.evaluation import evaluate_source
+from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.failures import SparkFailure, one_line
+from lakelogic_assets.spark.publishing import finished
+from lakelogic_assets.spark.quality.dataset_rules import judge
+from lakelogic_assets.spark.quarantine import bad_rows
+from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings
+from lakelogic_assets.spark.sources.given import read_given
+from lakelogic_assets.spark.tables import Lakehouse
+
+
+def judge_frame(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest
+) -> tuple[DataFrame, DataFrame, RunReport]:
+    """Good rows, bad rows and the report of a run that did not happen."""
+    try:
+        return _judged(contract, spark, lakehouse, request)
+    except SparkFailure as error:
+        raise EngineError(f"{contract.table}: {one_line(error)}") from error
+
+
+def _judged(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest
+) -> tuple[DataFrame, DataFrame, RunReport]:
+    warnings: list[str] = []
+    scope = new_scope(contract, spark, lakehouse, request, warnings)
+    if request.frame is None:
+        raise EngineError("validate() needs a frame.")
+    read = read_given(scope, request.frame)
+    evaluation = evaluate_source(read, scope, request.external_logic)
+    # Kept on disk, so that what the caller looks at is what was counted.
+    staged = evaluation.good.localCheckpoint(eager=True)
+    rows = bad_rows(evaluation.stages, scope, read, "validate")
+    bad = rows.frame.localCheckpoint(eager=True) if rows else _no_bad_rows(request.frame, scope.spark)
+    source, good, failed = evaluation.counts()
+    failures = rows.failures() if rows else {}
+    report = replace(
+        blank_report(scope, None, request.window),
+        counts=Counts(source, good, failed, source - good - failed),
+        row_rules=row_outcomes(contract, evaluation, failures),
+        dataset_rules=judge(staged, dataset_rules(contract), scope),
+        schema=schema_findings(evaluation),
+        source="frame",
+        warnings=tuple(warnings),
+        ended_at=datetime.now(UTC),
+    )
+    return finished(staged, scope, read), bad, report
+
+
+def _no_bad_rows(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    empty = spark.createDataFrame([], frame.schema)
+    return empty.withColumns(
+        {
+            names.ERRORS_COLUMN: F.lit(None).cast("array<string>"),
+            names.CATEGORIES_COLUMN: F.lit(None).cast("array<string>"),
+        }
+    )

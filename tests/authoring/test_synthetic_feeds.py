@@ -1,0 +1,199 @@
+"""Which strategy a column gets, and how rows come and go."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lakelogic_assets.authoring.synthetic.feeds import Feed, plan_feeds
+from lakelogic_assets.authoring.synthetic.rows import RowMaker
+from lakelogic_assets.authoring.synthetic.strategies import (
+    Choice,
+    Number,
+    OnDay,
+    Operation,
+    Ordinal,
+    Pattern,
+    Pooled,
+    Reference,
+    Serial,
+    Strategy,
+    Within,
+)
+from lakelogic_assets.contract.loading import load_project
+from lakelogic_assets.project import Project, shipped_example
+
+DAY = date(2026, 2, 3)
+
+
+@pytest.fixture(scope="module")
+def example() -> dict[str, Feed]:
+    registry = load_project(Project(shipped_example()), {})
+    return {key[-1]: feed for key, feed in plan_feeds(registry, list(registry)).items()}
+
+
+def feeds_of(root: Path, *contracts: dict[str, Any]) -> dict[str, Feed]:
+    for contract in contracts:
+        table = contract["info"]["table_name"]
+        (root / f"{table}.yaml").write_text(yaml.safe_dump({"version": "1.0.0", **contract}, sort_keys=False))
+    registry = load_project(Project(root), {})
+    assert registry.errors == ()
+    files = [contract for contract in registry if not (contract.source and contract.source.is_table)]
+    return {key[-1]: feed for key, feed in plan_feeds(registry, files).items()}
+
+
+def landing(table: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    source = {"type": "landing", "path": f"lake/{table}", "format": "csv"}
+    return {"info": {"title": table, "table_name": table}, "model": {"fields": list(fields)}, "source": source, **more}
+
+
+def reading(table: str, upstream: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return landing(table, *fields, **more) | {"source": {"type": "table", "path": f"table:{upstream}"}}
+
+
+def rows_of(feeds: dict[str, Feed], table: str, *, rows: int = 50) -> list[dict[str, Any]]:
+    maker = RowMaker({feed.asset: feed for feed in feeds.values()}, rows=rows, invalid=0.0, seed=1)
+    return maker.rows(feeds[table], DAY)[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "key"),
+    [
+        ("bronze_crm_customers", "entities", ("cust_id",)),
+        ("bronze_erp_products", "entities", ("sku",)),
+        ("bronze_pos_orders", "events", ("order_id", "line_no")),
+        ("bronze_policy_admin_policies", "entities", ("policy_no",)),
+        ("bronze_claims_system_claims", "changes", ("claim_id",)),
+        ("silver_reference_policyholders", "entities", ("policyholder_id",)),
+    ],
+)
+def test_kinds_and_keys_are_told_from_the_tables_downstream(
+    example: dict[str, Feed], table: str, kind: str, key: tuple[str, ...]
+) -> None:
+    assert (example[table].kind, example[table].key) == (kind, key)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "strategy"),
+    [
+        ("bronze_crm_customers", "cust_id", Serial("C######", 10**6)),
+        ("bronze_crm_customers", "full_name", Pooled("person")),
+        ("bronze_crm_customers", "updated_at", OnDay("delivery", moment=True)),
+        ("bronze_crm_customers", "extract_date", OnDay("delivery", moment=False)),
+        ("bronze_crm_customers", "birth_date", Within(date(1940, 1, 1), date(2008, 12, 31), moment=False)),
+        ("bronze_pos_orders", "line_no", Ordinal(1, 5)),
+        ("bronze_pos_orders", "order_ts", OnDay("event", moment=True)),
+        ("bronze_pos_orders", "business_date", OnDay("event", moment=False)),
+        ("bronze_pos_orders", "delivered_on", OnDay("delivery", moment=False)),
+        ("bronze_claims_system_claims", "op", Operation(("I", "U", "U", "U", "D"), frozenset("D"))),
+        ("bronze_claims_system_claims", "reported_on", OnDay("birth", moment=False)),
+        ("bronze_policy_admin_policies", "term_months", Choice((12, 24, 36))),
+    ],
+)
+def test_a_column_gets_the_strategy_that_its_contract_describes(
+    example: dict[str, Feed], table: str, column: str, strategy: Strategy
+) -> None:
+    assert example[table].by_name[column].strategy == strategy
+
+
+def test_a_text_column_holds_what_the_table_downstream_reads_it_as(tmp_path: Path) -> None:
+    feeds = feeds_of(
+        tmp_path,
+        landing("bronze_trips", {"name": "trip_id"}, {"name": "fare"}, {"name": "done"}, {"name": "began"}),
+        reading(
+            "silver_trips",
+            "bronze_trips",
+            {"name": "trip_no", "type": "string"},
+            {"name": "fare", "type": "float", "min": 3, "max": 80},
+            {"name": "done", "type": "boolean"},
+            {"name": "began", "type": "timestamp"},
+            primary_key=["trip_no"],
+            transformations=[{"rename": {"from": "trip_id", "to": "trip_no"}}, {"trim": ["fare"]}],
+        ),
+    )
+    feed = feeds["bronze_trips"]
+    assert feed.key == ("trip_id",)
+    assert isinstance(feed.by_name["fare"].strategy, Number)
+    for row in rows_of(feeds, "bronze_trips"):
+        assert 3 <= float(row["fare"]) <= 80
+        assert row["done"] in ("true", "false")
+        assert row["began"].startswith("2026-02-03T")
+
+
+def test_what_a_step_makes_is_not_in_the_file(tmp_path: Path) -> None:
+    feeds = feeds_of(
+        tmp_path,
+        landing(
+            "silver_things",
+            {"name": "thing_id"},
+            {"name": "label"},
+            {"name": "twice", "type": "int"},
+            {"name": "stamp", "type": "long", "generated": True},
+            transformations=[
+                {"rename": {"from": "title", "to": "label"}},
+                {"derive": {"field": "twice", "sql": "2 * 2"}},
+            ],
+        ),
+    )
+    assert [column.name for column in feeds["silver_things"].columns] == ["thing_id", "title"]
+
+
+def test_a_reference_to_what_has_no_rows_falls_back_on_made_up_ids(tmp_path: Path) -> None:
+    hint = {"contract": "elsewhere", "column": "id"}
+    feeds = feeds_of(tmp_path, landing("bronze_a", {"name": "id"}, {"name": "thing_id", "foreign_key": hint}))
+    assert feeds["bronze_a"].by_name["thing_id"].strategy == Pattern("THING-########")
+
+
+def test_contracts_that_refer_to_each_other_in_a_circle_still_get_rows(tmp_path: Path) -> None:
+    feeds = feeds_of(
+        tmp_path,
+        landing(
+            "bronze_a", {"name": "id"}, {"name": "b_id", "foreign_key": {"contract": "bronze_b", "column": "a_id"}}
+        ),
+        landing(
+            "bronze_b", {"name": "id"}, {"name": "a_id", "foreign_key": {"contract": "bronze_a", "column": "b_id"}}
+        ),
+    )
+    assert not isinstance(feeds["bronze_a"].by_name["b_id"].strategy, Reference)
+    assert all(row["b_id"] for row in rows_of(feeds, "bronze_a"))
+
+
+def test_a_row_may_refer_to_one_of_its_own_kind(tmp_path: Path) -> None:
+    hint = {"contract": "bronze_staff", "column": "staff_id"}
+    feeds = feeds_of(tmp_path, landing("bronze_staff", {"name": "staff_id"}, {"name": "boss_id", "foreign_key": hint}))
+    rows = rows_of(feeds, "bronze_staff")
+    assert {row["boss_id"] for row in rows} <= {row["staff_id"] for row in rows}
+
+
+def test_a_key_of_listed_values_never_comes_twice(tmp_path: Path) -> None:
+    fields = [{"name": "size", "accepted_values": ["s", "m", "l"]}, {"name": "tone", "accepted_values": ["a", "b"]}]
+    feeds = feeds_of(tmp_path, landing("bronze_sizes", *fields, primary_key=["size", "tone"]))
+    rows = rows_of(feeds, "bronze_sizes")
+    assert len(rows) == len({(row["size"], row["tone"]) for row in rows}) == 6
+
+
+def test_moments_of_a_row_follow_each_other(tmp_path: Path) -> None:
+    names = ("requested_at", "pickup_at", "dropoff_at")
+    fields = [{"name": name, "type": "timestamp"} for name in names]
+    feeds = feeds_of(tmp_path, landing("bronze_trips", {"name": "trip_id"}, *fields))
+    for row in rows_of(feeds, "bronze_trips"):
+        moments = [row[name] for name in names]
+        assert moments == sorted(set(moments))
+        assert {moment.date() for moment in moments} == {DAY}
+
+
+def test_texts_are_no_longer_than_they_may_be(tmp_path: Path) -> None:
+    feeds = feeds_of(tmp_path, landing("bronze_a", {"name": "id"}, {"name": "full_name", "max_length": 4}))
+    assert {len(row["full_name"]) for row in rows_of(feeds, "bronze_a")} == {4}
+
+
+def test_a_bound_beyond_what_is_usual_is_kept(tmp_path: Path) -> None:
+    fields = [{"name": "rating", "type": "int", "min": 90}, {"name": "age", "type": "int", "max": 3}]
+    feeds = feeds_of(tmp_path, landing("bronze_a", {"name": "id"}, *fields))
+    for row in rows_of(feeds, "bronze_a"):
+        assert row["rating"] >= 90
+        assert row["age"] <= 3

@@ -1,0 +1,77 @@
+"""One writer per table, and what a dead one leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from lakelogic_assets.errors import LockedError
+from lakelogic_assets.spark.intents import Intent, Intents
+from lakelogic_assets.spark.locks import table_lock
+
+
+def test_a_second_writer_waits_until_the_first_is_done(tmp_path: Path) -> None:
+    table, order = str(tmp_path / "t"), []
+
+    def second() -> None:
+        with table_lock(table, None):
+            order.append("second")
+
+    with table_lock(table, None):
+        other = threading.Thread(target=second)
+        other.start()
+        time.sleep(0.2)
+        order.append("first")
+    other.join(timeout=10)
+    assert order == ["first", "second"]
+
+
+def test_a_writer_that_waits_too_long_is_told_who_holds_the_lock(tmp_path: Path) -> None:
+    table = str(tmp_path / "t")
+    with table_lock(table, None), pytest.raises(LockedError, match=str(os.getpid())):  # noqa: SIM117
+        with table_lock(table, None, timeout=0.1):
+            pass
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    table = str(tmp_path / "t")
+    code = (
+        "import sys, time; from lakelogic_assets.spark.locks import table_lock\n"
+        f"with table_lock({table!r}, None):\n    print('held', flush=True); time.sleep(60)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"held\n"
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    started = time.monotonic()
+    with table_lock(table, None, timeout=5):
+        assert time.monotonic() - started < 5
+
+
+def test_an_intent_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
+    intents = Intents(tmp_path, "/lake/t")
+    intents.note(Intent("c|full", 3, "/lake/t", {"run_id": "r1"}))
+    assert [(i.app, i.generation, i.report) for i in intents.open()] == [("c|full", 3, {"run_id": "r1"})]
+    intents.forget("c|full")
+    assert list(intents.open()) == []
+
+
+def test_intents_of_other_tables_are_not_seen(tmp_path: Path) -> None:
+    Intents(tmp_path, "/lake/a").note(Intent("c|full", 1, "/lake/a", {}))
+    assert list(Intents(tmp_path, "/lake/b").open()) == []
+
+
+def test_an_intent_that_was_cut_off_is_removed(tmp_path: Path) -> None:
+    intents = Intents(tmp_path, "/lake/t")
+    intents.note(Intent("c|full", 1, "/lake/t", {}))
+    file = next(intents.folder.glob("*.json"))
+    file.write_text(json.dumps({"app": "x"})[:-3])
+    assert list(intents.open()) == []
+    assert not file.exists()
