@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import contracts, startup
+from benchmarks import contracts, engine, startup
 
-BENCHMARKS: dict[str, Callable[[], bool]] = {"contracts": contracts.main, "startup": startup.main}
+BENCHMARKS: dict[str, Callable[[], bool]] = {
+    "contracts": contracts.main,
+    "startup": startup.main,
+    "engine": engine.main,
+}
 
 
 def run(chosen: list[str]) -> int:

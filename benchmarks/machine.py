@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results"
-_LIBRARIES = ("pydantic", "pyyaml", "sqlglot", "sqlglotc", "typer")
+_LIBRARIES = ("pydantic", "pyyaml", "sqlglot", "sqlglotc", "typer", "pyspark", "delta-spark")
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,10 @@ CODES: dict[str, Code] = {
                 "A contract that no index names",
                 "Add it to the system's `contracts:`; until then it is not run.",
             ),
+            "LL312": (
+                "A path waits for a registry",
+                "The contract stands alone here: its registry, or resources/, gives the placeholder a value.",
+            ),
         },
     ),
     # one contract, and contracts together

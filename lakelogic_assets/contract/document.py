@@ -138,6 +138,7 @@ class Contract(Section):
     notifications: tuple[Notification, ...] = Field(default=(), json_schema_extra=LENIENT)
     ownership: Bag = Field(default_factory=dict, json_schema_extra=LENIENT)
     frequency: str | None = Field(default=None, json_schema_extra=LENIENT)
+    description: str | None = Field(default=None, json_schema_extra=LENIENT)
 
     _place: Place = PrivateAttr(default=Place())
 
@@ -191,7 +192,9 @@ class Contract(Section):
     def scd2(self) -> Scd2 | None:
         if self.materialization.strategy != "scd2":
             return None
-        return self.materialization.scd2 or Scd2()
+        scd2 = self.materialization.scd2 or Scd2()
+        beside = self.materialization.track_columns
+        return scd2.model_copy(update={"track_columns": beside}) if beside and not scd2.track_columns else scd2
 
     @property
     def business_key(self) -> tuple[str, ...]:

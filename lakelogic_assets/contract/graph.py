@@ -8,7 +8,7 @@ from functools import cached_property
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.problems import YamlPath, nearest
+from lakelogic_assets.contract.problems import YamlPath, nearest, slip
 from lakelogic_assets.contract.source import plain_table
 
 Key = tuple[str, ...]
@@ -72,12 +72,15 @@ class Names:
         self.exact: dict[str, Key] = {}
         self.loose: dict[str, set[Key]] = {}
         self.domains: set[str] = set()
+        self.systems: set[str] = set()
         for key, contract in contracts.items():
             self._add(key, contract)
 
     def _add(self, key: Key, contract: Contract) -> None:
         domain, system, table = contract.domain, contract.system, contract.table
         target = contract.materialization.target_path
+        if system:
+            self.systems.add(system.lower())
         if domain:
             self.domains.add(domain.lower())
             for name in (f"{domain}.{table}", f"{domain}/{table}", f"{domain}.{system or ''}.{table}"):
@@ -133,6 +136,13 @@ class Names:
         """A table in a schema that none of the project's domains has is somebody else's."""
         parts = reference.name.lower().split(".")
         return reference.is_table and (len(parts) < 2 or parts[-2] not in self.domains)
+
+    def is_of_another_domain(self, reference: Reference) -> bool:
+        """`layer_system_entity` of a system that is not here, if nothing here is spelled nearly so."""
+        layer, _, rest = reference.name.lower().partition("_")
+        if layer not in names.LAYERS or "_" not in rest or slip(reference.name, self.loose):
+            return False
+        return not any(rest.startswith(f"{system}_") for system in self.systems)
 
 
 def _same_system(one: Contract, other: Contract) -> bool:
@@ -237,10 +247,14 @@ def build_graph(contracts: Mapping[Key, Contract]) -> Graph:
     external: list[Edge] = []
     unresolved: list[Unresolved] = []
     for key, contract in contracts.items():
-        for reference in references(contract):
+        reads = tuple(references(contract))
+        # Who reads the tables of domains that are not here may also name their contracts.
+        is_part = any("." in each.name and known.is_external(each) for each in reads)
+        for reference in reads:
             found = known.candidates(reference.name, near=key)
             if len(found) != 1:
                 outside = not found and known.is_external(reference)
+                outside = outside or (not found and is_part and known.is_of_another_domain(reference))
                 near = None if found else known.nearest(reference.name)
                 unresolved.append(Unresolved(key, contract, reference, near, outside, found))
                 if outside:

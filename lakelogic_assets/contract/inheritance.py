@@ -107,10 +107,9 @@ def under_system(system: Document, domain: Document | None) -> tuple[Merged, lis
         return merged, []
     for key in INHERITED_KEYS:
         _inherit(merged, domain, key)
+    said = {key: (system.data.get(key), domain.data.get(key)) for key in LOCKED_KEYS}
     disagreed: list[YamlPath] = [
-        (key,)
-        for key in LOCKED_KEYS
-        if key in system.data and key in domain.data and system.data[key] != domain.data[key]
+        (key,) for key, (ours, theirs) in said.items() if None not in (ours, theirs) and ours != theirs
     ]
     for key in LOCKED_KEYS:
         if key in domain.data and domain.data[key] is not None:

@@ -150,9 +150,13 @@ _FORMS: dict[Callable[..., Any], Form] = {
     notifications._usual_name: _or_words(notifications._EVENT_ALIASES),
     quality._payload_of_not_null: _one_or_more,
     quality._payload_of_unique: _or(_TEXT, _TEXTS),
+    quality._values_by_column: _or({"type": "object", "additionalProperties": {"type": "array"}}),
     server._all_is_allow: _or_words(("all",)),
     service_levels._freshness: _or(_TEXT, _NUMBER),
     service_levels._objective: _or(_TEXT, _NUMBER),
+    transformations._lists_are_a_mapping: _or(
+        {"type": "object", "properties": {"from": _TEXTS, "to": _TEXTS}, "required": ["from", "to"]}
+    ),
     transformations._plural: _or_words("second minute hour day week month quarter year".split()),
 }
 

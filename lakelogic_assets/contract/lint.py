@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from lakelogic_assets import names
@@ -201,7 +201,7 @@ def _files_exist(contract: Contract) -> Findings:
     if folder is None:
         return
     for index, link in enumerate(contract.links):
-        if link.path and link.table_name is None and _is_missing(folder, link.path):
+        if link.path and link.table_name is None and _is_data_file(link.path) and _is_missing(folder, link.path):
             yield "LL409", f"The link `{link.name}` reads {shown(link.path)}.", ("links", index, "path")
     logic = contract.external_logic
     # Generators of public meshes are deployed apart from their contracts: a path that leaves the folder may be absent.
@@ -209,12 +209,18 @@ def _files_exist(contract: Contract) -> Findings:
         yield "LL422", f"There is no file {shown(logic.path)}.", ("external_logic", "path")
 
 
+def _is_data_file(path: str) -> bool:
+    """A path without a suffix may be a table that another contract has yet to write."""
+    return bool(PurePosixPath(path).suffix)
+
+
 def _is_missing(folder: Path, path: str) -> bool:
     """Only a plain path beside the contract can be looked up before a run."""
     if path.startswith(("/", "table:", ".lakehouse")) or "://" in path or any(letter in path for letter in "*?[{"):
         return False
     try:
-        return not (folder / path).exists()
+        # Some write paths from the root of their repository rather than from the contract.
+        return not any((above / path).exists() for above in (folder, *folder.parents))
     except (OSError, ValueError):  # a name that no file can have
         return True
 
@@ -253,7 +259,8 @@ def _loads_make_sense(contract: Contract) -> Findings:
     source = contract.source
     if source is None:
         return
-    if source.load_mode == "cdc" and not (source.cdc_op_field or source.cdc_timestamp_field):
+    log_of_database = "cdc_provider" in (source.options or {})
+    if source.load_mode == "cdc" and not (source.cdc_op_field or source.cdc_timestamp_field or log_of_database):
         yield "LL423", "`load_mode: cdc` needs `cdc_op_field` or `cdc_timestamp_field`.", ("source", "load_mode")
     if source.watermark_strategy == "date_range" and not (source.from_date or source.to_date):
         yield (
@@ -324,6 +331,9 @@ def _old_spellings(merged: Merged) -> Findings:
     for path in paths:
         if merged.value(path) == "all":
             yield "LL416", "`evolution: all` means `allow`.", path, "allow"
+    for path in ((*path[:-1], "missing_fields") for path in paths):
+        if merged.value(path) is not None:
+            yield "LL416", "`missing_fields` is not acted upon; `evolution: strict` asks for all fields.", path
 
 
 CHECKS: tuple[Callable[[Contract], Findings], ...] = (

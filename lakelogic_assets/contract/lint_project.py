@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.policy_packs import pack_files, read_pack
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown
+from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
 
 def lint_project(
-    registry: Registry, duplicates: Sequence[tuple[Resolved, Contract]], project: Project
+    registry: Registry,
+    duplicates: Sequence[tuple[Resolved, Contract]],
+    project: Project,
+    unjudged: Collection[str] = (),
 ) -> list[Problem]:
-    """Everything that only shows when contracts stand side by side."""
+    """Everything that only shows when contracts stand side by side; `unjudged` are names of contracts with errors."""
     problems = list(_duplicates(duplicates))
-    problems += _unknown_upstreams(registry)
+    problems += _unknown_upstreams(registry, unjudged)
     problems += _cycles(registry)
     problems += _policy_packs(registry, project)
     problems += _partition_sets(registry, project)
@@ -36,10 +40,11 @@ def _duplicates(found: Iterable[tuple[Resolved, Contract]]) -> Iterator[Problem]
         yield Problem("LL403", message, resolved.merged.locate(path), path, first.table)
 
 
-def _unknown_upstreams(registry: Registry) -> Iterator[Problem]:
+def _unknown_upstreams(registry: Registry, unjudged: Collection[str]) -> Iterator[Problem]:
     for missing in registry.graph.unresolved:
         contract, reference = missing.contract, missing.reference
-        if missing.external or not _is_judged(contract):
+        known = plain_table(reference.name).split(".")[-1].lower() in unjudged
+        if missing.external or known or not _is_judged(contract):
             continue
         where = registry.merged[missing.key].locate(reference.path)
         message = f"`{contract.table}` waits for `{reference.name}` ({reference.via}), which no contract makes."

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
@@ -55,6 +55,8 @@ class _Loader:
         self.claimed: set[Path] = set()
         self.contexts: dict[Path, SystemContext] = {}
         self.unreadable: set[Path] = set()
+        self.unjudged: set[str] = set()
+        """Names of contracts that are there, but wrong: nobody waits for them in vain."""
         self.named_olc: dict[Path, bool] = {}
         self.boundary = project.root
         self.files = 0
@@ -112,6 +114,8 @@ class _Loader:
             document = self.read(file) if file else None
             if document:
                 self.resolved.append(resolve(document, context, entry, at))
+            if file and (document is None or self.resolved[-1].contract is None):
+                self.unjudged |= _names_of(file, entry.entity, document)
 
     def driver(self, path: Path) -> None:
         """A driver's registry: entities with a path for each layer."""
@@ -138,6 +142,8 @@ class _Loader:
                     resolved = resolve(contract, context, layer=layer, **place)
                     resolved.merged.origins["depends_on",] = Origin(document, ("entries", index, "depends_on"))
                     self.resolved.append(resolved)
+                if file and (contract is None or self.resolved[-1].contract is None):
+                    self.unjudged |= _names_of(file, entry.entity, contract)
 
     def loose(self, path: Path) -> None:
         """A contract that no index names: inside a system it is known but not run."""
@@ -227,7 +233,7 @@ class _Loader:
                 key = contract.key if first is None else (*contract.key, str(each.path))
                 contracts[key], merged[key] = contract, each.merged
         registry = Registry(contracts, merged, files=self.files, claimed=frozenset(self.claimed))
-        self.problems += lint_project(registry, duplicates, self.project)
+        self.problems += lint_project(registry, duplicates, self.project, self.unjudged)
         kept = [*own, *self.above(only), *_of_files(self.problems, only)] if only is not None else self.problems
         return replace(registry, problems=tuple(sorted(dict.fromkeys(kept), key=_place_of)))
 
@@ -308,6 +314,13 @@ def tree_of(path: Path) -> Path:
     folder = path if path.is_dir() else path.parent
     tops = [each for each in (folder, *folder.parents) if _has_registry(each)]
     return (tops[-1].parent if (tops[-1] / names.DOMAIN_FILE).is_file() else tops[-1]) if tops else path
+
+
+def _names_of(path: Path, entity: str | None, document: Document | None) -> set[str]:
+    """What others may call a contract that cannot be asked for its names."""
+    info = document.data.get("info") if document else None
+    table = info.get("table_name") if isinstance(info, dict) else None
+    return {str(name).lower() for name in (file_table(path), path.stem, entity, table) if name}
 
 
 def _has_registry(folder: Path) -> bool:

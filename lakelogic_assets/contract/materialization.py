@@ -105,7 +105,7 @@ class Compaction(OpenSection):
 
 class Materialization(Section):
     strategy: Strategy = "append"
-    format: Literal["delta", "parquet", "iceberg", "ducklake", "native"] | None = None
+    format: Literal["delta", "parquet", "iceberg", "ducklake", "native", "csv", "json", "dlt"] | None = None
     target_path: str | None = None
     location: str | None = None
     partition_by: Names = ()
@@ -114,7 +114,10 @@ class Materialization(Section):
         "overwrite_partition"
     )
     reprocess_date_column: str | None = None
-    primary_key: Names = Field(default=(), json_schema_extra=LENIENT)
+    primary_key: Names = Field(
+        default=(), validation_alias=AliasChoices("primary_key", "merge_keys"), json_schema_extra=LENIENT
+    )
+    track_columns: Names = Field(default=(), json_schema_extra=LENIENT)
     merge_dedup_guard: bool = False
     soft_delete_column: str | None = None
     soft_delete_value: Any = True

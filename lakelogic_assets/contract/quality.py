@@ -50,7 +50,19 @@ class NotNull(RuleOptions):
 
 
 class AcceptedValues(OnField):
+    """`{field, values}`, or the short `{column: [values]}`."""
+
     values: tuple[Any, ...] = Field(min_length=1)
+
+
+def _values_by_column(value: Any) -> Any:
+    if not isinstance(value, dict) or "field" in value or "column" in value or "values" in value:
+        return value
+    others = [key for key in value if key not in RuleOptions.model_fields]
+    if len(others) != 1 or not isinstance(value[others[0]], list):
+        return value
+    kept = {key: each for key, each in value.items() if key != others[0]}
+    return {**kept, "field": others[0], "values": value[others[0]]}
 
 
 class RegexMatch(OnField):
@@ -139,7 +151,7 @@ class RowRule(RuleOptions, Bounds):
 
     sql: Name | None = None
     not_null: Annotated[tuple[NotNull, ...] | None, BeforeValidator(_payload_of_not_null)] = None
-    accepted_values: AcceptedValues | None = None
+    accepted_values: Annotated[AcceptedValues | None, BeforeValidator(_values_by_column)] = None
     regex_match: RegexMatch | None = None
     range: Range | None = None
     referential_integrity: ReferentialIntegrity | None = None

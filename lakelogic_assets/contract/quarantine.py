@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
-from lakelogic_assets.contract.base import Section
+from lakelogic_assets.contract.base import LENIENT, Section
 from lakelogic_assets.contract.notifications import Notification
 
 
@@ -24,3 +24,7 @@ class Quarantine(Section):
         default="append", validation_alias=AliasChoices("write_mode", "mode")
     )
     notifications: tuple[Notification, ...] = ()
+    include_categories: bool | None = Field(default=None, json_schema_extra=LENIENT)
+    dlt_destination: str | None = Field(default=None, json_schema_extra=LENIENT)
+    dlt_credentials: Any = Field(default=None, json_schema_extra=LENIENT)
+    dlt_dataset_name: str | None = Field(default=None, json_schema_extra=LENIENT)

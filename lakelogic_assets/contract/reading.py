@@ -27,6 +27,8 @@ except ImportError as missing:  # PyYAML built without libyaml
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
+MAX_PROBLEMS = 200
+"""Of reading one file; who makes more of them does not write YAML."""
 
 _PLAIN, _QUOTED, _COLLECTION = "plain", "quoted", "collection"
 _STANDARD_TAG = "tag:yaml.org,2002:"
@@ -267,6 +269,8 @@ class _Builder:
         problem = Problem(code, message, _mark(self.path, node), found=found)
         if problem not in self.problems[-20:]:  # an alias brings the same node again
             self.problems.append(problem)
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise ContractError(self.problems)
 
 
 def _scalar(text: str) -> Any:

@@ -39,6 +39,7 @@ class SloFreshness(Section):
     )
     exclude_tables: Names = ()
     warn_only: bool | None = None
+    check_columns: Names = ()
 
 
 class SloRowCount(Section):
@@ -218,5 +219,5 @@ RegistryKind = Literal["domain", "system", "driver"]
 
 
 def without_anchors(data: dict[str, Any]) -> dict[str, Any]:
-    """`x-…` keys only hold YAML anchors."""
-    return {key: value for key, value in data.items() if not key.startswith("x-")}
+    """`x-…` keys only hold YAML anchors, and an empty key says nothing."""
+    return {key: value for key, value in data.items() if value is not None and not key.startswith("x-")}

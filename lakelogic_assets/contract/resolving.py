@@ -52,7 +52,8 @@ def resolve(
     collector.problems += apply_policy_pack(merged, context.project, layer, lambda text, _: fill(text, values))
     _derive(merged, context, values, document.path)
     if context.environment_known:
-        _report_unfilled(merged, values, collector)
+        alone = context.merged is None and not context.project.values
+        _report_unfilled(merged, values, collector, alone=alone)
     contract, problems = validated(Contract, merged.data, merged.locate)
     problems += collector.problems
     if contract is not None:
@@ -119,8 +120,9 @@ def _derive(merged: Merged, context: SystemContext, values: dict[str, str], path
     says = merged.value(("quarantine",)) or {}
     if isinstance(says, dict) and not any(says.get(key) for key in ("target", "table", "location")):
         origin = Origin(registry, ("storage", "quarantine_root"))
-        owned = f"{values['domain']}_{table}" if values.get("domain") else table
-        merged.put(("quarantine", "target"), _beneath(values["quarantine_root"], owned), origin)
+        usual = "{domain}_{table}" if values.get("domain") else "{table}"
+        named = fill(values.get("quarantine_table_name", usual), {**values, "table": table, "table_name": table})
+        merged.put(("quarantine", "target"), _beneath(values["quarantine_root"], named), origin)
 
 
 def _table(merged: Merged, path: Path | None) -> str:
@@ -135,7 +137,9 @@ def _beneath(root: str, name: str) -> str:
     return f"{root.rstrip('/')}/{name}" if "/" in root else f"table:{root}.{name}"
 
 
-def _report_unfilled(merged: Merged, values: dict[str, str], collector: Collector) -> None:
+def _report_unfilled(merged: Merged, values: dict[str, str], collector: Collector, *, alone: bool) -> None:
+    """A gap in a path is an error; a contract that stands alone may lie in a registry elsewhere that fills it."""
+
     def look(text: str, path: YamlPath) -> str:
         if is_path(path):
             for name in unfilled(text):
@@ -144,7 +148,15 @@ def _report_unfilled(merged: Merged, values: dict[str, str], collector: Collecto
                     message = f"`{dotted(path)}` needs `{{{name}}}`; known are {listed(sorted(values), 30)}."
                     where = merged.locate(path)
                     collector.problems.append(
-                        Problem("LL306", message, where, path, name, tuple(values), f"{{{near}}}" if near else None)
+                        Problem(
+                            "LL312" if alone else "LL306",
+                            message,
+                            where,
+                            path,
+                            name,
+                            tuple(values),
+                            near and f"{{{near}}}",
+                        )
                     )
         return text
 

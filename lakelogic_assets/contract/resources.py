@@ -189,5 +189,8 @@ def _with_environment(
     for path, variable in resource.variables:
         if not environ.get(variable):
             report(variable, path)
+    before = len(problems)
     data: Any = rewritten(document.data, change)
-    return Resource.model_validate(data)
+    expanded, wrong = validated(Resource, data, document.locate)
+    problems += wrong if len(problems) == before else ()
+    return expanded or resource

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
-from lakelogic_assets.contract.base import Section
+from lakelogic_assets.contract.base import LENIENT, Section
 from lakelogic_assets.contract.source import PostIngestion
 
 
@@ -24,6 +24,7 @@ class SchemaPolicy(Section):
     evolution: Evolution = "allow"
     unknown_fields: Literal["allow", "drop", "quarantine"] = "allow"
     on_schema_violation: Literal["quarantine", "fail"] = "quarantine"
+    missing_fields: str | None = Field(default=None, json_schema_extra=LENIENT)
 
 
 class Server(Section):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from lakelogic_assets.contract.base import LENIENT, Count, Section, period_seconds, problem
+from lakelogic_assets.contract.base import LENIENT, Bag, Count, Names, Section, period_seconds, problem
 
 
 class Objective(Section):
@@ -15,6 +15,8 @@ class Objective(Section):
     description: str | None = None
     source_field: str | None = Field(default=None, json_schema_extra=LENIENT)
     source_threshold: str | float | None = Field(default=None, json_schema_extra=LENIENT)
+    max_delay_minutes: float | None = Field(default=None, gt=0, json_schema_extra=LENIENT)
+    source_check_columns: Names = Field(default=(), json_schema_extra=LENIENT)
 
 
 class Anomaly(Section):
@@ -56,12 +58,15 @@ class ServiceLevels(Section):
     completeness: Annotated[Objective | None, BeforeValidator(_objective)] = None
     row_count: RowCount | None = None
     freshness_hours: float | None = Field(default=None, gt=0, json_schema_extra=LENIENT)
+    retention: Bag | str | None = Field(default=None, json_schema_extra=LENIENT)
 
     @property
     def freshness_seconds(self) -> float | None:
         """How old the data may be, from whichever form says so; a bare number is hours."""
         if self.freshness_hours is not None:
             return self.freshness_hours * 3600
+        if self.freshness and self.freshness.threshold is None and self.freshness.max_delay_minutes:
+            return self.freshness.max_delay_minutes * 60
         threshold = self.freshness.threshold if self.freshness else None
         if isinstance(threshold, str):
             return period_seconds(threshold)

@@ -14,7 +14,7 @@ FileFormat = Literal[
 ]  # fmt: skip
 SourceType = Literal[
     "landing", "file", "files", "local", "table", "delta", "iceberg", "parquet", "csv", "json",
-    "database", "jdbc", "postgres", "mysql", "sqlserver", "oracle", "sqlite", "snowflake", "mongodb",
+    "sql", "database", "jdbc", "postgres", "mysql", "sqlserver", "oracle", "sqlite", "snowflake", "mongodb",
     "api", "rest", "dlt", "stream", "kafka", "eventhubs", "websocket", "sse", "webhook", "sftp",
     "s3", "gcs", "adls", "azure", "abfss",
 ]  # fmt: skip

@@ -24,7 +24,9 @@ MAX_SQL_LENGTH = 100_000
 _BEFORE_QUERY = re.compile(r"\s+|\(|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)", re.S)
 _QUERY_WORD = re.compile(r"(?:select|with|from|values)\b", re.I)
 _NOT_SPARK = re.compile(
-    r"\b(?:exclude|qualify|rename|list_\w+|" + "|".join(sorted(TRANSLATED_FUNCTIONS - SPARK_FUNCTIONS)) + r")\b", re.I
+    r"\*\s*(?:exclude|rename|replace)\b"
+    r"|\b(?:list_\w+|" + "|".join(sorted(TRANSLATED_FUNCTIONS - SPARK_FUNCTIONS)) + r")\s*\(",
+    re.I,
 )
 _STATEMENT = re.compile(
     r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|set|use|call|copy|load|add|refresh|cache"
@@ -98,12 +100,9 @@ def to_spark(text: str) -> str:
     """The same SQL for Spark; only what Spark cannot read is rewritten."""
     if not needs_rewriting(text):
         return text
-    import sqlglot
+    from lakelogic_assets.contract.sql_tree import rewritten
 
-    try:
-        return sqlglot.transpile(text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        return text
+    return rewritten(text)
 
 
 def expression_tree(text: str) -> exp.Expression | None:

@@ -142,7 +142,9 @@ def _call_faults(tokens: Sequence[Any], index: int, aliases: AbstractSet[str]) -
     if called.token_type is not TokenType.IDENTIFIER and not (word[:1].isalpha() or word[:1] == "_"):
         return
     qualified = _is(tokens, index - 2, TokenType.DOT)
-    if not qualified and (word in ALLOWED_BEFORE_BRACKET or (word in aliases and _defines_alias(tokens, index))):
+    quoted = called.token_type is TokenType.IDENTIFIER
+    last = word if quoted else word.split()[-1]  # `GROUPING SETS` and `GROUP BY` are one token each
+    if not qualified and (last in ALLOWED_BEFORE_BRACKET or (word in aliases and _defines_alias(tokens, index))):
         return
     near = nearest(word, SPARK_FUNCTIONS)
     what = "a function of a catalog" if qualified else "not a function a contract may call"

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, cast
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -22,6 +23,9 @@ from lakelogic_assets.contract.sql_safety import (
     tangle_fault,
     token_faults,
 )
+
+# Compiled, sqlglot answers some texts with an error of Python instead of its own.
+PARSER_FAILS = (SqlglotError, TypeError, AttributeError, ValueError, IndexError, KeyError, AssertionError)
 
 
 class Parsed(NamedTuple):
@@ -71,11 +75,11 @@ def _parse_one(text: str) -> Parsed | SqlFault:
         return fault
     try:
         trees = dialect("spark").parser().parse(list(tokens), text)
-    except SqlglotError as error:
-        fault = syntax_fault(error)
-        return _parse_duckdb(text, fault) if needs_rewriting(text) else fault
     except RecursionError:
         return SqlFault("LL201", "The SQL is nested too deeply.")
+    except PARSER_FAILS as error:
+        fault = syntax_fault(error)
+        return _parse_duckdb(text, fault) if needs_rewriting(text) else fault
     return _single(trees, tokens)
 
 
@@ -83,10 +87,10 @@ def _parse_duckdb(text: str, failure: SqlFault) -> Parsed | SqlFault:
     try:
         tokens = dialect("duckdb").tokenize(text)
         return tangle_fault(text, tokens) or _single(dialect("duckdb").parser().parse(tokens, text), tokens)
-    except SqlglotError:
-        return failure
     except RecursionError:
         return SqlFault("LL201", "The SQL is nested too deeply.")
+    except PARSER_FAILS:
+        return failure
 
 
 def _single(trees: Sequence[Any], tokens: Sequence[Any]) -> Parsed | SqlFault:
@@ -109,11 +113,27 @@ def _only_expression(parsed: Parsed) -> Parsed | SqlFault:
     return Parsed(items[0].pop(), parsed.tokens)
 
 
-def syntax_fault(error: SqlglotError) -> SqlFault:
+def rewritten(text: str) -> str:
+    """DuckDB's SQL as Spark's; the same text where that cannot be done."""
+    # On its own, an expression may look like a command.
+    head = "" if is_query(text) else "SELECT "
+    try:
+        tokens = dialect("duckdb").tokenize(head + text)
+        if tangle_fault(text, tokens):
+            return text
+        (tree,) = dialect("duckdb").parser().parse(tokens, head + text)
+        spark = tree.sql("spark", unsupported_level=sqlglot.ErrorLevel.IGNORE) if tree else head + text
+        return str(spark).removeprefix(head)
+    except (RecursionError, *PARSER_FAILS):
+        return text
+
+
+def syntax_fault(error: Exception) -> SqlFault:
     details = (getattr(error, "errors", None) or [{}])[0]
     line = (details.get("line") or 1) - 1
     near = details.get("highlight")
-    reason = (details.get("description") or str(error).split("\n", 1)[0]).rstrip(". ")
+    told = str(error).split("\n", 1)[0] if isinstance(error, SqlglotError) else "it makes no sense"
+    reason = (details.get("description") or told).rstrip(". ")
     if reason.startswith("Required keyword"):  # sqlglot names its own classes here
         reason = "something is missing"
     return SqlFault("LL201", f"The SQL does not parse: {reason}{f' near {shown(near)}' if near else ''}.", line)

@@ -23,6 +23,8 @@ class Drop(Section):
 
 
 class Rename(Section):
+    """One column, a mapping of several, or two lists of the same length."""
+
     from_: str | None = Field(default=None, alias="from")
     to: str | None = None
     mappings: dict[str, str] | None = None
@@ -38,6 +40,16 @@ class Rename(Section):
     @property
     def pairs(self) -> dict[str, str]:
         return self.mappings if self.mappings is not None else {self.from_ or "": self.to or ""}
+
+
+def _lists_are_a_mapping(value: Any) -> Any:
+    old, new = (value.get("from"), value.get("to")) if isinstance(value, dict) else (None, None)
+    if not (isinstance(old, list) and isinstance(new, list) and "mappings" not in value):
+        return value
+    if len(old) != len(new):
+        raise problem("LL109", f"`from` has {len(old)} names and `to` has {len(new)}.")
+    kept = {key: each for key, each in value.items() if key not in ("from", "to")}
+    return {**kept, "mappings": {str(a): b for a, b in zip(old, new, strict=True)}}
 
 
 class Cast(Section):
@@ -257,7 +269,7 @@ class Transformation(Section):
     sql: Name | None = None
     select: Annotated[Select | None, _named("columns")] = None
     drop: Annotated[Drop | None, _named("columns")] = None
-    rename: Rename | None = None
+    rename: Annotated[Rename | None, BeforeValidator(_lists_are_a_mapping)] = None
     cast: Cast | None = None
     trim: Annotated[Trim | None, _named("fields")] = None
     lower: Annotated[Lower | None, _named("fields")] = None

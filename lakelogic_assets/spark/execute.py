@@ -265,13 +265,21 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
         with run.step("publish"):
             versions["target"] = prepared.commit(commit_metadata({**proof, "quarantine": versions.get("quarantine")}))
             clean_up(scope.contract, batch.read, scope)
-            if destination.reference:
-                scope.lakehouse.show_to_sql(scope.spark, destination.reference)
+            _show(run)
     else:
         prepared.discard()
     failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
     rules = row_outcomes(scope.contract, evaluation, failures)
     return run.ended(replace(draft, row_rules=rules, versions_written=versions))
+
+
+def _show(run: _Run) -> None:
+    """Let ad-hoc SQL of this process see the table; the run is done, so that it fails at this is only a warning."""
+    if run.destination.reference:
+        try:
+            run.scope.lakehouse.show_to_sql(run.scope.spark, run.destination.reference)
+        except SparkFailure as error:
+            run.scope.warn(f"The table is not visible to ad-hoc SQL: {one_line(error)}")
 
 
 def _jvm_pid(spark: SparkSession) -> int | None:

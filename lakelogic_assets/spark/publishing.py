@@ -27,7 +27,7 @@ from lakelogic_assets.spark.materialization.scd2 import apply_scd2
 from lakelogic_assets.spark.materialization.transaction import Txn
 from lakelogic_assets.spark.quality.dataset_rules import columns_of, judge
 from lakelogic_assets.spark.quarantine import SOURCE_COLUMN, table_properties
-from lakelogic_assets.spark.schema import HIDDEN_PREFIX, types_of
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX, transient_columns, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 
@@ -84,14 +84,21 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
     contract = scope.contract
 
     def commit(metadata: str) -> int:
-        batch = finished(staged, scope, read)
+        batch = described(finished(staged, scope, read), contract)
         txn = Txn(app, generation, metadata)
+        properties = {**table_properties(batch), **declared_properties(contract)}
         if contract.materialization.strategy == "scd2":
-            result = apply_scd2(scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at)
+            result = apply_scd2(
+                scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at, properties=properties
+            )
             if result.late:
                 scope.warn(f"{result.late} late rows were placed into the history of their keys.")
             return result.version
-        return merge_rows(scope.spark, batch, target, contract, txn=txn).version
+        merged = merge_rows(
+            scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at,
+            properties=properties, transient=transient_columns(contract),
+        )  # fmt: skip
+        return merged.version
 
     def discard() -> None:
         staged.unpersist()

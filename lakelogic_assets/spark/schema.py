@@ -153,12 +153,28 @@ def conform(frame: DataFrame, contract: Contract) -> DataFrame:
         elif field.name not in injected and field.name not in lineage:
             declared.append(F.lit(None).cast(wanted).alias(field.name))
     drop_extras = contract.policy.unknown_fields == "drop"
+    steering = steering_columns(contract)
     kept = [
         column(name)
         for name in present.values()
-        if not drop_extras or name.startswith((names.ENGINE_PREFIX, HIDDEN_PREFIX, "_upstream"))
+        if not drop_extras or name in steering or name.startswith((names.ENGINE_PREFIX, HIDDEN_PREFIX, "_upstream"))
     ]
     return frame.select(*declared, *kept)
+
+
+def steering_columns(contract: Contract) -> frozenset[str]:
+    """Columns that decide how a row is merged; they are needed until then, also where nobody declares them."""
+    source = contract.source
+    named = [source.cdc_op_field, source.cdc_timestamp_field] if source and source.load_mode == "cdc" else []
+    named.append(contract.scd2.timestamp_field if contract.scd2 else None)
+    return frozenset(name for name in named if name)
+
+
+def transient_columns(contract: Contract) -> tuple[str, ...]:
+    """Steering columns that are read and not stored."""
+    if contract.policy.unknown_fields != "drop":
+        return ()
+    return tuple(sorted(name for name in steering_columns(contract) if name not in contract.model.by_name))
 
 
 def types_of(frame: DataFrame) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from deltalake import DeltaTable
+from pyspark.errors import AnalysisException
 
 from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.errors import NotFoundError, ProjectError
@@ -145,5 +146,8 @@ def fixed_prefix(path: str) -> str:
 
 
 def _location(spark: SparkSession, shown: str) -> str | None:
-    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {shown}").where("col_name = 'Location'").collect()
+    try:
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {shown}").where("col_name = 'Location'").collect()
+    except AnalysisException:  # what was shown under this name before is gone from the disk
+        return None
     return unquote(urlsplit(rows[0].data_type).path) if rows else None

@@ -215,3 +215,17 @@ def test_descriptions_and_properties_of_the_contract_are_the_tables_own(sandbox:
     assert properties["delta.appendOnly"] == "false"
     assert properties["delta.dataSkippingStatsColumns"] == "id"
     assert names.WINDOW_COLUMN not in schema.names
+
+
+def test_an_undeclared_operation_column_steers_the_merge_and_is_not_stored(sandbox: Sandbox) -> None:
+    text = (
+        "model: {fields: [{name: id, type: int}, {name: v, type: string}, {name: at, type: timestamp}]}\n"
+        "primary_key: [id]\nschema_policy: {unknown_fields: drop}\n"
+        "source: {load_mode: cdc, cdc_op_field: op, cdc_delete_values: [D], cdc_timestamp_field: at}\n"
+        "materialization: {strategy: merge}\n"
+    )
+    rows = [(1, "a", "2024-01-01", "I"), (2, "b", "2024-01-01", "I"), (1, "a", "2024-01-02", "D")]
+    sandbox.run(text, rows, "id int, v string, at string, op string")
+    found = sandbox.target(text, "id", names.IS_DELETED_COLUMN)
+    assert [(key, bool(gone)) for key, gone in found] == [(1, True), (2, False)]
+    assert "op" not in sandbox.spark.read.format("delta").load(sandbox.processor(text).destination.target).columns

@@ -1,0 +1,2 @@
+def run(frame):
+    return frame

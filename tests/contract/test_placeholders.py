@@ -1,0 +1,118 @@
+"""`{name}` and `${NAME}`: what is known is filled, every other brace stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_sql, rewritten, unfilled
+
+VALUES = {"domain": "sales", "catalog": "lake", "number": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{catalog}.{domain}.orders", "lake.sales.orders"),
+        ("`{catalog}`.x", "`lake`.x"),
+        (r"^\d{4}-[A-Z]{2}$", r"^\d{4}-[A-Z]{2}$"),
+        ("{unknown}/{domain}", "{unknown}/sales"),
+        ("{{secrets/scope/key}}", "{{secrets/scope/key}}"),
+        ("{{domain}}", "{{domain}}"),
+        ("${domain}", "${domain}"),
+        ("{number}", "5"),
+        ("{ domain }", "{ domain }"),
+        ("", ""),
+    ],
+)
+def test_only_known_names_are_filled(text: str, filled: str) -> None:
+    assert fill(text, VALUES) == filled
+
+
+def test_what_is_not_filled_can_be_listed() -> None:
+    assert unfilled(r"{a}/\d{4}/{{b}}/${c}/{d}") == ["a", "d"]
+
+
+def test_a_text_cannot_grow_without_end() -> None:
+    bomb = "{a}" * 600
+    assert fill(bomb, {"a": "x" * 1000}) == bomb
+    assert fill("{a}", {"a": "x" * 100_000}) == "{a}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded", "missing"),
+    [
+        ("${A}", "a", []),
+        ("x${A}y${A}z", "xayaz", []),
+        ("${B}", "", ["B"]),
+        ("${B:-b}", "b", []),
+        ("${B:-}", "", []),
+        ("${A:-b}", "a", []),
+        ("${EMPTY:-b}", "b", []),
+        ("${B:-${A}}", "a", []),
+        ("${B:-${C:-${A}/c}}/d", "a/c/d", []),
+        ("${B:-${C}}", "", ["C"]),
+        ("${B:-{catalog}}", "{catalog}", []),
+        ("${ENV:TOKEN}", "${ENV:TOKEN}", []),
+        ("$A {A} ${} ${5}", "$A {A} ${} ${5}", []),
+        ("${B ${A}", "${B a", []),
+        ("${LAKELOGIC_PII_KEY}", "", ["LAKELOGIC_PII_KEY"]),
+        ("${LAKELOGIC_PII_KEY:-x}", "", ["LAKELOGIC_PII_KEY"]),
+    ],
+)
+def test_variables_are_expanded_with_their_defaults(text: str, expanded: str, missing: list[str]) -> None:
+    environ = {"A": "a", "EMPTY": "", "LAKELOGIC_PII_KEY": "secret"}
+    reported: list[str] = []
+    assert expand(text, environ, reported.append) == expanded
+    assert reported == missing
+
+
+@pytest.mark.parametrize("text", ["${A:-" * 20_000 + "}" * 20_000, "${A" * 100_000, "}" * 100_000, "${" * 100_000])
+def test_a_hostile_text_is_expanded_quickly(text: str) -> None:
+    started = time.process_time()
+    assert isinstance(expand(text, {}, lambda name: None), str)
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (("source", "path"), True),
+        (("links", 0, "table"), True),
+        (("materialization", "target_path"), True),
+        (("environments", "local", "catalog"), True),
+        (("quarantine", "target"), True),
+        (("source", "post_ingestion", "archive_path"), True),
+        (("quarantine", "notifications", 0, "target"), False),
+        (("notifications", 0, "target"), False),
+        (("source", "dlt", "endpoints", 0, "path"), False),
+        (("transformations", 0, "json_extract", "path"), False),
+        (("metadata", "location"), False),
+        (("external_logic", "args", "path"), False),
+        ((), False),
+    ],
+)
+def test_a_path_says_where_data_is(path: tuple[str | int, ...], *, expected: bool) -> None:
+    assert is_path(path) is expected
+
+
+def test_sql_is_known_by_its_key() -> None:
+    assert is_sql(("transformations", 0, "derive", "sql"))
+    assert is_sql(("transformations", 0, "rollup", "aggregations", "total"))
+    assert not is_sql(("source", "path"))
+
+
+def test_what_does_not_change_is_shared_and_never_changed_in_place() -> None:
+    data = {"a": ["x", {"b": "{domain}"}], "c": ["y"], "d": 5}
+    new = rewritten(data, lambda text, path: fill(text, VALUES))
+    assert new == {"a": ["x", {"b": "sales"}], "c": ["y"], "d": 5}
+    assert new["c"] is data["c"]
+    assert data["a"] == ["x", {"b": "{domain}"}]
+    assert rewritten(new, lambda text, path: fill(text, VALUES)) is new
+
+
+def test_a_change_knows_where_it_is() -> None:
+    seen: list[tuple[str | int, ...]] = []
+    rewritten({"a": [{"b": "{x}"}], "c": "{y}"}, lambda text, path: seen.append(path) or text)
+    assert seen == [("a", 0, "b"), ("c",)]

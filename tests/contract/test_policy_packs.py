@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lakelogic_assets.contract.loading import load_project
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.project import Project
+
+CONTRACT = """\
+version: 1.0.0
+info: {title: Orders, table_name: silver_orders, target_layer: silver}
+model: {fields: [{name: id, type: long}, {name: at, type: timestamp}]}
+transformations: [{trim: {fields: [id]}}]
+quality:
+  row_rules: [{name: own, sql: id > 0}]
+service_levels: {freshness: 6h}
+metadata: {policy_pack: base}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "contracts" / "policy_packs").mkdir(parents=True)
+    (tmp_path / "contracts" / "silver_orders.yaml").write_text(CONTRACT)
+    return tmp_path
+
+
+def loaded(folder: Path, pack: str, name: str = "base") -> Registry:
+    (folder / "contracts" / "policy_packs" / f"{name}.yaml").write_text(pack)
+    return load_project(Project(folder), environ={})
+
+
+def codes(registry: Registry) -> list[tuple[str, str, int]]:
+    return [
+        (each.code, each.location.file.name if each.location.file else "", each.location.line)
+        for each in registry.errors
+    ]
+
+
+def test_a_contract_wins_over_the_defaults_of_its_pack(folder: Path) -> None:
+    pack = "defaults: {tier: basic, service_levels: {freshness: 48h, row_count: {min_rows: 1}}}\n"
+    contract = loaded(folder, pack).find("silver_orders")
+    assert contract.tier == "basic"
+    assert contract.service_levels.freshness
+    assert contract.service_levels.freshness.threshold == "6h"
+    assert contract.service_levels.row_count
+    assert contract.service_levels.row_count.min_rows == 1
+
+
+def test_defaults_of_the_layer_win_over_general_ones(folder: Path) -> None:
+    pack = "defaults: {tier: basic}\nsilver_defaults: {tier: good}\ngold_defaults: {tier: best}\n"
+    assert loaded(folder, pack).find("silver_orders").tier == "good"
+
+
+def test_a_registry_wins_over_the_defaults_of_a_pack(folder: Path) -> None:
+    (folder / "contracts" / "_domain.yaml").write_text("domain: shop\nquarantine: {write_mode: overwrite}\n")
+    contract = loaded(folder, "defaults: {quarantine: {write_mode: append, format: delta}}\n").find("silver_orders")
+    assert (contract.quarantine.write_mode, contract.quarantine.format) == ("overwrite", "delta")
+
+
+def test_rules_are_added_behind_the_contracts_own(folder: Path) -> None:
+    pack = "quality:\n  row_rules:\n    - {name: late, sql: at < now()}\n  dataset_rules: [{unique: id}]\n"
+    registry = loaded(folder, pack)
+    contract = registry.find("silver_orders")
+    assert [rule.name for rule in contract.quality.row_rules] == ["own", "late"]
+    assert len(contract.quality.dataset_rules) == 1
+    where = registry.merged[contract.key].locate(("quality", "row_rules", 1, "sql"))
+    assert (where.file and where.file.name, where.line) == ("base.yaml", 3)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kinds"),
+    [
+        ("", ["drop", "trim"]),
+        ("transformations_mode: prepend\n", ["drop", "trim"]),
+        ("transformations_mode: append\n", ["trim", "drop"]),
+        ("transformations_mode: replace\n", ["drop"]),
+    ],
+)
+def test_steps_are_placed_by_their_mode(folder: Path, mode: str, kinds: list[str]) -> None:
+    contract = loaded(folder, f"transformations: [{{drop: {{columns: [x]}}}}]\n{mode}").find("silver_orders")
+    assert [step.kind for step in contract.transformations] == kinds
+
+
+def test_steps_of_a_layer_may_have_a_mode_of_their_own(folder: Path) -> None:
+    pack = """\
+transformations: [{drop: {columns: [x]}}]
+silver_transformations: [{lower: {fields: [id]}}]
+silver_transformations_mode: append
+gold_transformations: [{upper: {fields: [id]}}]
+"""
+    contract = loaded(folder, pack).find("silver_orders")
+    assert [step.kind for step in contract.transformations] == ["drop", "trim", "lower"]
+
+
+def test_every_step_keeps_the_place_it_was_written_at(folder: Path) -> None:
+    registry = loaded(folder, "transformations:\n  - drop: {columns: [x]}\n")
+    merged = registry.merged[registry.find("silver_orders").key]
+    files = [merged.locate(("transformations", index)).file for index in (0, 1)]
+    assert [file.name for file in files if file] == ["base.yaml", "silver_orders.yaml"]
+    assert {path for path, _ in merged.inherited()} == {("transformations", 0)}
+
+
+def test_placeholders_are_filled_in_packs_too(folder: Path) -> None:
+    contract = loaded(folder, 'defaults: {quarantine: {target: "{storage_root}/held"}}\n').find("silver_orders")
+    assert contract.quarantine.target == ".lakehouse/held"
+
+
+def test_a_fault_of_a_rule_is_told_at_the_line_of_the_pack(folder: Path) -> None:
+    assert codes(loaded(folder, "quality:\n  row_rules:\n    - {name: bad, sql: 'id > '}\n")) == [
+        ("LL201", "base.yaml", 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pack", "expected"),
+    [
+        ("transformations_mod: append\n", ("LL101", "base.yaml", 1)),
+        ("name: other\n", ("LL504", "base.yaml", 1)),
+        ("quality: {row_rules: [{name: a}]}\n", ("LL107", "base.yaml", 1)),
+        ("- a list\n", ("LL009", "base.yaml", 1)),
+    ],
+)
+def test_a_pack_that_is_wrong_is_told_once_and_not_applied(
+    folder: Path, pack: str, expected: tuple[str, str, int]
+) -> None:
+    (folder / "contracts" / "silver_items.yaml").write_text(CONTRACT.replace("silver_orders", "silver_items"))
+    registry = loaded(folder, pack)
+    assert codes(registry) == [expected]
+    assert [step.kind for step in registry.find("silver_orders").transformations] == ["trim"]
+
+
+def test_a_pack_that_nobody_takes_is_checked_all_the_same(folder: Path) -> None:
+    loaded(folder, "name: base\n")
+    assert codes(loaded(folder, "defualts: {}\n", name="unused")) == [("LL101", "unused.yaml", 1)]
+
+
+@pytest.mark.parametrize("name", ["bsae", "../base", "/etc/base", "policy_packs/base"])
+def test_a_pack_is_found_by_its_name_alone(folder: Path, name: str) -> None:
+    path = folder / "contracts" / "silver_orders.yaml"
+    path.write_text(CONTRACT.replace("policy_pack: base", f"policy_pack: {name}"))
+    assert codes(loaded(folder, "name: base\n")) == [("LL425", "silver_orders.yaml", 8)]

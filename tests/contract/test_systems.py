@@ -1,0 +1,118 @@
+"""`_system.yaml` and `_domain.yaml`: what they give to contracts, and what a slip in them does not take away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lakelogic_assets.contract.loading import load_project
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.project import Project
+
+Write = Callable[[Mapping[str, str]], Path]
+SYSTEM = "domain: sales\nsystem: till\nmaterialization:\n  silver: {strategy: merge}\ncontracts:\n"
+INDEX = "  - {layer: bronze, entity: orders, path: bronze_orders.yaml}\n  - {layer: silver, entity: orders, path: silver_orders.yaml}\n"
+BRONZE = "version: 1.0.0\ninfo: {title: Orders}\nsource: {type: landing, path: data}\nmodel: {fields: [{name: a, type: string}]}\n"
+SILVER = "version: 1.0.0\ninfo: {title: Clean}\nsource: {type: table, path: 'table:{domain_catalog}.bronze_orders'}\nprimary_key: [a]\nmodel: {fields: [{name: a, type: string}]}\n"
+TREE = {"sales/_domain.yaml": "domain: sales\n", "sales/till/_system.yaml": SYSTEM + INDEX, "sales/till/bronze_orders.yaml": BRONZE, "sales/till/silver_orders.yaml": SILVER}  # fmt: skip
+
+
+def problems(registry: Registry, folder: Path) -> list[str]:
+    return [
+        f"{problem.location.file.relative_to(folder) if problem.location.file else '-'} {problem.code} {problem.location.line}"
+        for problem in registry.problems
+    ]
+
+
+def test_a_slip_in_a_registry_does_not_silence_its_other_parts(write: Write) -> None:
+    folder = write(
+        {
+            **TREE,
+            "sales/till/_system.yaml": SYSTEM
+            + "  - {entity: returns}\n"
+            + INDEX
+            + "linage: {}\nquarantine: {format: 5}\n",
+        }
+    )
+    registry = load_project(Project(folder), {})
+    assert len(registry) == 2
+    assert registry.find("silver_orders").materialization.strategy == "merge"
+    assert problems(registry, folder) == [
+        "sales/till/_system.yaml LL102 6",
+        "sales/till/_system.yaml LL101 9",
+        "sales/till/_system.yaml LL103 10",
+    ]
+
+
+def test_lines_of_an_index_are_right_behind_an_entry_that_is_wrong(write: Write) -> None:
+    index = "  - {entity: returns}\n  - {layer: bronze, entity: orders, path: none.yaml}\n  - {layer: silver, entity: orders, path: silver_orders.yaml, depends_on: [nobody]}\n"
+    folder = write(
+        {
+            **TREE,
+            "sales/till/_system.yaml": SYSTEM + index,
+            "sales/till/silver_orders.yaml": SILVER.replace("bronze_orders", "silver_orders"),
+        }
+    )
+    (folder / "sales/till/bronze_orders.yaml").unlink()
+    assert problems(load_project(Project(folder), {}), folder) == [
+        "sales/till/_system.yaml LL102 6",
+        "sales/till/_system.yaml LL301 7",
+        "sales/till/_system.yaml LL401 8",
+    ]
+
+
+def test_a_thousand_loose_contracts_in_one_folder_load_in_linear_time(write: Write) -> None:
+    folder = write({f"bronze_{i}.yaml": BRONZE for i in range(600)})
+    started = time.process_time()
+    assert len(load_project(Project(folder), {})) == 600
+    assert time.process_time() - started < 10
+
+
+def test_a_system_of_a_thousand_entries_loads_in_linear_time(write: Write) -> None:
+    index = "".join(
+        f"  - {{layer: bronze, entity: e{i}, path: bronze_{i}.yaml, frequency: daily}}\n" for i in range(600)
+    )
+    folder = write({"s/_system.yaml": SYSTEM + index, **{f"s/bronze_{i}.yaml": BRONZE for i in range(600)}})
+    started = time.process_time()
+    registry = load_project(Project(folder), {})
+    assert time.process_time() - started < 10
+    assert len(registry) == 600
+    assert registry.find("bronze_599").frequency == "daily"
+    assert registry.merged["sales", "bronze_599"].locate(("frequency",)).line == 605
+
+
+def test_a_placeholder_of_a_domain_is_only_asked_for_where_there_is_one(write: Write) -> None:
+    folder = write(
+        {
+            "contracts/bronze_orders.yaml": BRONZE.replace("path: data", "path: '{landing_root}/orders'"),
+            "resources/local.yaml": "name: local\nroots: {storage_root: /lake}\n",
+        }
+    )
+    registry = load_project(Project(folder), {})
+    assert registry.problems == ()
+    contract = registry.find("bronze_orders")
+    assert contract.source is not None
+    assert contract.source.path == "/lake/landing/orders"
+    assert contract.materialization.target_path == "table:lakehouse.default.bronze_orders"
+
+
+def test_an_unknown_environment_is_one_warning_and_no_errors(write: Write) -> None:
+    system = SYSTEM.replace("contracts:", "environments:\n  production: {catalog: lake, home: /x}\ncontracts:")
+    folder = write(
+        {
+            **TREE,
+            "sales/till/_system.yaml": system + INDEX,
+            "sales/till/bronze_orders.yaml": BRONZE.replace("path: data", "path: '{home}/a'"),
+        }
+    )
+    assert problems(load_project(Project(folder, "staging"), {}), folder) == ["sales/till/_system.yaml LL303 5"]
+    assert load_project(Project(folder, "production"), {}).problems == ()
+
+
+def test_files_are_read_once_and_never_changed(write: Write) -> None:
+    folder = write(TREE)
+    before = {path: path.read_bytes() for path in folder.rglob("*.yaml")}
+    first, second = load_project(Project(folder), {}), load_project(Project(folder), {})
+    assert first.contracts == second.contracts
+    assert {path: path.read_bytes() for path in folder.rglob("*.yaml")} == before
