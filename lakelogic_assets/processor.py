@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.loading import load_contract
+from lakelogic_assets.contract.loading import load_contract, tree_of
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.project import DEFAULT_ENVIRONMENT, ENVIRONMENT_VARIABLE, Project, find_project
 from lakelogic_assets.report.run import RunReport
@@ -92,6 +92,7 @@ def _project_of(contract: Contract, environment: str) -> Project:
 
 
 def _around(path: Path, environment: str) -> Project:
-    """The project a contract stands in: the folder that holds its `contracts/`, or its own folder."""
-    root = next((folder.parent for folder in path.parents if folder.name == "contracts"), path.parent)
-    return Project(root, environment)
+    """The project a contract stands in: above its registries, and above the `contracts/` that holds them."""
+    tree = tree_of(path)
+    top = tree if tree.is_dir() else path.parent
+    return Project(next((each.parent for each in (top, *top.parents) if each.name == "contracts"), top), environment)

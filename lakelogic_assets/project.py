@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lakelogic_assets import names
 from lakelogic_assets.errors import ProjectError
 
 PROJECT_VARIABLE = "LAKELOGIC_PROJECT_DIR"
 ENVIRONMENT_VARIABLE = "LAKELOGIC_ENV"
 DEFAULT_ENVIRONMENT = "local"
+_PARTS = (names.SYSTEM_FILE, names.DOMAIN_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ def _from_variable() -> Path | None:
 
 
 def _around(folder: Path) -> Path | None:
-    """The nearest folder, from here upward, that looks like a project."""
-    return next((each for each in (folder, *folder.parents) if (each / "contracts").is_dir()), None)
+    """The nearest folder from here upward that looks like a project; a system with contracts is only part of one."""
+    above = (each for each in (folder, *folder.parents) if (each / "contracts").is_dir())
+    return next((each for each in above if not any((each / name).is_file() for name in _PARTS)), None)
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

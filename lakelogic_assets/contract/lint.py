@@ -156,7 +156,7 @@ def _rule_columns_exist(contract: Contract, rules: Sequence[RowRule]) -> Finding
     for rule in rules:
         for column in rule.columns:
             if column.lower() not in folded and not column.startswith("_") and (meant := slip(column, known)):
-                yield "LL414", f"The rule `{rule.name}` reads `{column}`.", rule.written_at, meant
+                yield "LL414", f"The rule `{rule.name}` reads `{column}`, which nobody makes.", rule.written_at, meant
 
 
 def _personal_data_is_masked(contract: Contract) -> Findings:
@@ -202,7 +202,11 @@ def _files_exist(contract: Contract) -> Findings:
         return
     for index, link in enumerate(contract.links):
         if link.path and link.table_name is None and _is_data_file(link.path) and _is_missing(folder, link.path):
-            yield "LL409", f"The link `{link.name}` reads {shown(link.path)}.", ("links", index, "path")
+            yield (
+                "LL409",
+                f"The link `{link.name}` reads {shown(link.path)}, which is not there.",
+                ("links", index, "path"),
+            )
     logic = contract.external_logic
     # Generators of public meshes are deployed apart from their contracts: a path that leaves the folder may be absent.
     if logic and not logic.path.startswith("..") and _is_missing(folder, logic.path):

@@ -87,14 +87,14 @@ def shape_faults(tree: exp.Expression, shape: Shape) -> Iterator[SqlFault]:
 
 
 def node_faults(nodes: Sequence[exp.Expression]) -> Iterator[SqlFault]:
-    """Statements, programs and paths anywhere in the tree."""
+    """Statements and paths anywhere in the tree."""
     for node in nodes:
-        if isinstance(node, exp.QueryTransform):
-            yield SqlFault("LL208", "TRANSFORM ... USING starts a program.")
-        elif isinstance(node, exp.Table):
+        if isinstance(node, exp.Table):
             if "/" in node.name or ":" in node.name or node.db.lower() in _FILE_FORMATS:
                 yield SqlFault("LL207", f"The SQL reads {shown(node.name)} as a path.", line_of(node))
-        elif not isinstance(node, exp.Query | exp.Placeholder | exp.Parameter | exp.SessionParameter):
+        elif not isinstance(
+            node, exp.Query | exp.Placeholder | exp.Parameter | exp.SessionParameter | exp.QueryTransform
+        ):
             yield SqlFault("LL204", f"{node.key.upper()} changes something; a contract only reads.")
 
 
@@ -125,7 +125,7 @@ def token_faults(tokens: Sequence[Any], aliases: AbstractSet[str]) -> Iterator[S
                 yield from _call_faults(tokens, index, aliases)
         elif kind in _TEXTS:
             if index and tokens[index - 1].text.lower() == "using":
-                yield SqlFault("LL208", "USING followed by a text starts a program.", token.line - 1)
+                yield SqlFault("LL208", "USING with a text behind it starts a program.", token.line - 1)
         elif token.text.lower() in _BARE_FUNCTIONS and _stands_alone(tokens, index):
             yield SqlFault("LL205", f"`{token.text}` reads the session, not the data.", token.line - 1)
 

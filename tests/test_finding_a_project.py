@@ -1,0 +1,55 @@
+"""Which folder is the project."""
+
+from pathlib import Path
+
+import pytest
+
+from lakelogic_assets.processor import _around
+from lakelogic_assets.project import PROJECT_VARIABLE, find_project, shipped_example
+
+
+def make(root: Path, *files: str) -> None:
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("version: 1.0.0\n")
+
+
+def test_standing_in_a_project_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "shop/contracts/a.yaml", "shop/notes/x.txt")
+    monkeypatch.delenv(PROJECT_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path / "shop" / "notes")
+    assert find_project().root == tmp_path / "shop"
+
+
+def test_a_system_with_its_contracts_is_not_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(
+        tmp_path,
+        "mesh/payments/_domain.yaml",
+        "mesh/payments/stripe/_system.yaml",
+        "mesh/payments/stripe/contracts/a.yaml",
+    )
+    monkeypatch.delenv(PROJECT_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path / "mesh" / "payments" / "stripe")
+    assert find_project().root == shipped_example()
+
+
+def test_a_variable_names_the_project_and_an_argument_beats_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROJECT_VARIABLE, str(tmp_path))
+    assert find_project().root == tmp_path
+    (tmp_path / "other").mkdir()
+    assert find_project(tmp_path / "other").root == tmp_path / "other"
+
+
+def test_a_contract_of_a_mesh_belongs_to_the_whole_mesh(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        "mesh/payments/_domain.yaml",
+        "mesh/payments/stripe/_system.yaml",
+        "mesh/payments/stripe/contracts/a.yaml",
+    )
+    assert _around(tmp_path / "mesh/payments/stripe/contracts/a.yaml", "local").root == tmp_path / "mesh"
+
+
+def test_a_contract_alone_is_a_project_of_its_own(tmp_path: Path) -> None:
+    make(tmp_path, "a.yaml")
+    assert _around(tmp_path / "a.yaml", "local").root == tmp_path
