@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources import read_link
+from lakelogic_assets.spark.tables import Lakehouse
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
 
     from lakelogic_assets.processor import DataProcessor, Outcome
@@ -55,5 +64,25 @@ def sandbox(spark: SparkSession, tmp_path: Path) -> Sandbox:
     return Sandbox(spark, tmp_path)
 
 
-def column(frame: DataFrame, name: str) -> list[Any]:
-    return sorted((row[name] for row in frame.collect()), key=repr)
+@pytest.fixture
+def warnings() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def scope_of(spark: SparkSession, tmp_path: Path, warnings: list[str]) -> Callable[..., Scope]:
+    """A scope for a contract given as a mapping: its own session, a folder as lakehouse, its links read."""
+
+    def made(**contract: Any) -> Scope:
+        bare = Scope(
+            spark=spark.newSession(),
+            contract=Contract.model_validate({"info": {"title": "t", "table_name": "made"}, **contract}),
+            lakehouse=Lakehouse(tmp_path / "lake", project_root=tmp_path, contract_folder=tmp_path),
+            run_id="run-1",
+            pipeline_run_id="run-1",
+            started_at=datetime(2026, 2, 3, 12, tzinfo=UTC),
+            warn=warnings.append,
+        )
+        return replace(bare, links={link.name: read_link(bare, link) for link in bare.contract.links})
+
+    return made

@@ -1,51 +1,20 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.transformations import Transformation
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark.scope import Scope
-from lakelogic_assets.spark.sources import read_link
-from lakelogic_assets.spark.tables import Lakehouse
 from lakelogic_assets.spark.transformations import apply_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
 
 Apply = Any
-
-
-@pytest.fixture
-def warnings() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def scope_of(spark: SparkSession, tmp_path: Path, warnings: list[str]) -> Callable[..., Scope]:
-    """A scope for a contract given as a mapping: its own session, a folder as lakehouse, its links read."""
-
-    def made(**contract: Any) -> Scope:
-        bare = Scope(
-            spark=spark.newSession(),
-            contract=Contract.model_validate({"info": {"title": "t", "table_name": "made"}, **contract}),
-            lakehouse=Lakehouse(tmp_path / "lake", project_root=tmp_path, contract_folder=tmp_path),
-            run_id="run-1",
-            pipeline_run_id="run-1",
-            started_at=datetime(2026, 2, 3, 12, tzinfo=UTC),
-            warn=warnings.append,
-        )
-        return replace(bare, links={link.name: read_link(bare, link) for link in bare.contract.links})
-
-    return made
 
 
 @pytest.fixture
