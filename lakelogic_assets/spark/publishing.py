@@ -203,14 +203,14 @@ def declared_properties(contract: Contract) -> dict[str, str]:
 
 
 def _without_personal_data(contract: Contract) -> list[str]:
-    """The columns Delta may keep minima and maxima of; it keeps none of partition columns and nested ones."""
-    nested = ("ARRAY", "MAP", "STRUCT", "BINARY", "VARIANT")
+    """The columns Delta may keep minima and maxima of; it has none for partition columns and some types."""
+    without = ("ARRAY", "MAP", "STRUCT", "BINARY", "VARIANT", "BOOLEAN")
     partitions = set(contract.materialization.partition_by)
     return [
         field.name
         for field in contract.model.fields
         if not (field.is_personal or field.masking or field.name in partitions)
-        and field.spark_type.split("<")[0] not in nested
+        and field.spark_type.split("<")[0] not in without
         and field.name.replace("_", "").isalnum()
     ]
 
