@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -80,10 +79,16 @@ def _worker(way: str, mesh: Path) -> None:
         assert not registry.errors, registry.errors[0]
         kept.append(registry)
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _resident_kb()
     took = timed(parse if way == "parse" else load)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    memory = _resident_kb() - before
     print(json.dumps({"wall": took.wall, "cpu": took.cpu, "memory_kb": memory}))
+
+
+def _resident_kb() -> int:
+    """What the process holds now; its peak would begin with that of the process that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
 
 
 if __name__ == "__main__":
