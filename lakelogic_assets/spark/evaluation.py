@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
@@ -15,6 +14,7 @@ from lakelogic_assets.errors import EngineError, SchemaError
 from lakelogic_assets.spark.external_logic import run_logic
 from lakelogic_assets.spark.extraction import extract
 from lakelogic_assets.spark.identifiers import quoted
+from lakelogic_assets.spark.quality.joins import Reference
 from lakelogic_assets.spark.quality.one_pass import Stage, evaluate
 from lakelogic_assets.spark.schema import casts_for, conform
 from lakelogic_assets.spark.scope import Scope
@@ -116,14 +116,12 @@ def _counted(frame: DataFrame, watermark: str | None) -> tuple[DataFrame, Observ
 
 def _untyped(scope: Scope) -> Scope:
     """The same scope with a contract that declares nothing, for a split that comes before any shape."""
-    from dataclasses import replace
-
     bare = scope.contract.model_copy(update={"model": type(scope.contract.model)(), "schema_policy": None})
     bare = bare.model_copy(update={"server": type(bare.server)()})
     return replace(scope, contract=bare.with_place(scope.contract.place))
 
 
-def _references(scope: Scope):  # type: ignore[no-untyped-def]
+def _references(scope: Scope) -> Reference:
     def find(rule: RowRule) -> DataFrame:
         test = rule.test
         name = test.reference if isinstance(test, ReferentialIntegrity | LifecycleWindow) else None
@@ -153,7 +151,3 @@ def _refuse_violations(stage: Stage, scope: Scope) -> None:
     policy = scope.contract.policy
     if policy.on_schema_violation == "fail" and policy.evolution == "strict" and stage.missing:
         raise SchemaError(f"{scope.contract.table} is strict and its source lacks {', '.join(stage.missing)}.")
-
-
-def reasons_of(stages: Sequence[Stage]) -> int:
-    return sum(len(stage.reasons) for stage in stages)

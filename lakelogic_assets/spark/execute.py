@@ -126,6 +126,9 @@ def execute(
         run = _Run(new_scope(contract, spark, lakehouse, request, warnings), request, destination, warnings)
     except SparkFailure as error:
         raise EngineError(f"{contract.table}: {one_line(error)}") from error
+    written = contract.materialization.format
+    if written not in (None, "delta", "native"):
+        warnings.append(f"`materialization.format: {written}` is not supported yet; the table is written as Delta.")
     with table_lock(destination.target, _jvm_pid(spark)):
         recover(destination, request.environment)
         report, app = _attempt(run)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.rules import DatasetRule, dataset_rules
+from lakelogic_assets.contract.rules import dataset_rules
 from lakelogic_assets.errors import SchemaError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import DatasetRuleOutcome
@@ -103,11 +103,7 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
     def discard() -> None:
         staged.unpersist()
 
-    return Prepared(commit, discard, lambda: judge(staged, _late_rules(contract), scope))
-
-
-def _late_rules(contract: Contract) -> tuple[DatasetRule, ...]:
-    return dataset_rules(contract)
+    return Prepared(commit, discard, lambda: judge(staged, dataset_rules(contract), scope))
 
 
 def _judge_files(

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from lakelogic_assets import names
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.identifiers import column, quoted, text_literal
+from lakelogic_assets.spark.identifiers import column, text_literal
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.masking import mask, mask_map
 from lakelogic_assets.spark.quality.one_pass import Stage
@@ -129,7 +129,3 @@ def table_properties(frame: DataFrame) -> dict[str, str]:
     if any(letter in name for name in frame.columns for letter in " ,;{}()\n\t="):
         return {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
     return {}
-
-
-def quoted_names(frame: DataFrame) -> list[str]:
-    return [quoted(name) for name in frame.columns]

@@ -13,7 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets import names
 from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.spark.identifiers import column, find_name
+from lakelogic_assets.spark.identifiers import column
 
 HIDDEN_PREFIX = "__ll_"
 """Columns of the engine's own that never reach a table."""
@@ -179,7 +179,3 @@ def transient_columns(contract: Contract) -> tuple[str, ...]:
 
 def types_of(frame: DataFrame) -> Mapping[str, str]:
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-
-
-def spelled(frame: DataFrame, name: str) -> str | None:
-    return find_name(frame.columns, name)
