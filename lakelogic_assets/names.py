@@ -40,7 +40,10 @@ SYSTEM_FILE: Final = "_system.yaml"
 REGISTRY_FILE: Final = "_registry.yaml"
 POLICY_PACKS_FOLDER: Final = "policy_packs"
 
-PARTITIONS_EXTENSION: Final = "com.lakelogic.partitions"
+EXTENSION_PREFIX: Final = "com.lakelogic."
+PARTITIONS_EXTENSION: Final = f"{EXTENSION_PREFIX}partitions"
+AUTOMATION_EXTENSION: Final = f"{EXTENSION_PREFIX}automation"
+UPSTREAM_FRESHNESS_EXTENSION: Final = f"{EXTENSION_PREFIX}upstream_freshness"
 
 LAYERS: Final = ("reference", "bronze", "silver", "gold")
 LAYER_SYNONYMS: Final = {

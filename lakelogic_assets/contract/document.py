@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.base import LENIENT, Bag, Cron, Name, Names, Section, problem
+from lakelogic_assets.contract.base import LENIENT, Bag, Cron, Name, Names, Period, Section, period_seconds, problem
 from lakelogic_assets.contract.external_logic import ExternalLogic
 from lakelogic_assets.contract.extraction import Extraction
 from lakelogic_assets.contract.info import Info
@@ -19,6 +19,7 @@ from lakelogic_assets.contract.lineage import Lineage
 from lakelogic_assets.contract.materialization import Materialization, Scd2
 from lakelogic_assets.contract.model import Model
 from lakelogic_assets.contract.notifications import Notification
+from lakelogic_assets.contract.problems import shown
 from lakelogic_assets.contract.quality import Quality
 from lakelogic_assets.contract.quarantine import Quarantine
 from lakelogic_assets.contract.server import SchemaPolicy, Server
@@ -40,6 +41,36 @@ def _namespaced(value: dict[str, Any]) -> dict[str, Any]:
 def _version_text(value: Any) -> Any:
     """An unquoted 1.0 is a number to YAML and a version to its author."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _positive(value: str) -> str:
+    if not period_seconds(value):
+        raise problem("LL105", f"A period of {value.strip()} is no time at all.")
+    return value
+
+
+def _one_word(value: str) -> str:
+    if len(value.split()) != 1 or value != value.strip():
+        raise problem("LL104", f"{shown(value)} is not a name; it has no spaces.")
+    return value
+
+
+Duration = Annotated[Period, AfterValidator(_positive)]
+_OWN_EXTENSIONS = ConfigDict(alias_generator=lambda name: f"{names.EXTENSION_PREFIX}{name}")
+
+
+class OwnExtensions(Section):
+    """The keys of `extensions:` that this project reads; those of other vendors stand beside them untouched."""
+
+    model_config = _OWN_EXTENSIONS
+
+    partitions: Name | None = None
+    timeout: Duration | None = None
+    sample: int = Field(default=0, ge=0, le=100, strict=True)
+    automation: Literal["eager", "cron", "off"] | None = None
+    upstream_freshness: dict[Name, Duration] = Field(default_factory=dict)
+    pool: Annotated[str, AfterValidator(_one_word)] | None = None
+    connection: Name | None = None
 
 
 class EnvironmentOverride(Section):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -56,14 +57,25 @@ def essence(contract: Contract) -> dict[str, Any]:
 
 def _fields(section: BaseModel) -> dict[str, Any]:
     """The section's fields that differ from their defaults, and its free keys."""
-    fields, prose = type(section).model_fields, _PROSE.get(type(section), frozenset())
-    values = {name: getattr(section, name) for name in fields if name != "description" and name not in prose}
+    # What nobody wrote has its default, so only what was set needs a look.
+    set_here, values = section.model_fields_set, section.__dict__
     said = {
         name: _plain(value)
-        for name, value in values.items()
-        if value != fields[name].get_default(call_default_factory=True) or _is_telling(section, name)
+        for name, default in _defaults(type(section))
+        if name in set_here and ((value := values[name]) != default or _is_telling(section, name))
     }
     return said | {key: _plain(value) for key, value in (section.model_extra or {}).items()}
+
+
+@cache
+def _defaults(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a section that can change data, with their defaults."""
+    prose = _PROSE.get(kind, frozenset())
+    return tuple(
+        (name, field.get_default(call_default_factory=True))
+        for name, field in kind.model_fields.items()
+        if name != "description" and name not in prose
+    )
 
 
 def _is_telling(section: BaseModel, name: str) -> bool:

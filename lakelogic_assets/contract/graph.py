@@ -187,6 +187,14 @@ class Graph:
         return {node: tuple(sorted(downs)) for node, downs in found.items()}
 
     @cached_property
+    def outside(self) -> Mapping[Key, frozenset[Key]]:
+        """Contract → the tables it reads that no contract makes."""
+        found: dict[Key, set[Key]] = {}
+        for edge in self.external:
+            found.setdefault(edge.downstream, set()).add(edge.upstream)
+        return {node: frozenset(ups) for node, ups in found.items()}
+
+    @cached_property
     def levels(self) -> tuple[tuple[Key, ...], ...]:
         """Contracts in the order they can run; those of one level do not wait for each other."""
         waiting = {node: len(ups) for node, ups in self.upstream.items()}

@@ -89,6 +89,9 @@ class _EditorSchema(GenerateJsonSchema):
         result = super().model_schema(schema)
         result.pop("title", None)
         _spell_out(section, result)
+        if section is document.Contract:
+            # Keys of other vendors are free; ours are completed and checked.
+            result["properties"]["extensions"]["properties"] = section_schema(document.OwnExtensions)["properties"]
         exactly_one = _EXACTLY_ONE.get(section)
         if exactly_one:
             result["oneOf"] = [{"required": [name]} for name in exactly_one]

@@ -48,3 +48,12 @@ class Lineage(Section):
 
     def column_of(self, stamp: str) -> str:
         return str(getattr(self, f"{'source' if stamp == 'source_path' else stamp}_column_name"))
+
+    def upstream_column(self, name: str) -> str:
+        """What a kept column of upstream is called: `_lakelogic_run_id` → `_upstream_lakelogic_run_id`."""
+        return f"{self.upstream_prefix}{'' if name.startswith('_') else '_'}{name}"
+
+    @property
+    def kept_columns(self) -> dict[str, str]:
+        """Columns of upstream that are kept → what they are called here."""
+        return {name: self.upstream_column(name) for name in self.preserve_upstream} if self.enabled else {}

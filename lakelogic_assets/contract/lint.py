@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
@@ -15,10 +15,9 @@ from lakelogic_assets.contract.lint_sql import lint_sql
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
 from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, row_rules
+from lakelogic_assets.contract.service_levels import COUNTERS
+from lakelogic_assets.contract.settings import settings_problems
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, query_facts
-
-if TYPE_CHECKING:
-    pass
 
 Findings = Iterator[tuple[str, str, YamlPath] | tuple[str, str, YamlPath, str | None]]
 
@@ -28,6 +27,7 @@ def lint_contract(contract: Contract, merged: Merged) -> list[Problem]:
     problems = [_problem(finding, merged) for check in CHECKS for finding in check(contract)]
     problems += [_problem(finding, merged) for finding in _model_is_complete(contract, merged)]
     problems += [_problem(finding, merged) for finding in _old_spellings(merged)]
+    problems += settings_problems(contract, merged.locate)
     return problems + list(lint_sql(contract, merged))
 
 
@@ -304,12 +304,7 @@ def _supported(contract: Contract) -> Findings:
 
 def _counts_are_counters(contract: Contract) -> Findings:
     row_count = contract.service_levels.row_count
-    if row_count and row_count.check_field not in (
-        "counts_source",
-        "counts_good",
-        "counts_total",
-        "counts_quarantined",
-    ):
+    if row_count and row_count.check_field not in COUNTERS:
         at: YamlPath = ("service_levels", "row_count", "check_field")
         yield "LL420", f"{shown(row_count.check_field)} is not a counter; counts_good is used.", at
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import references
 from lakelogic_assets.contract.policy_packs import pack_files, read_pack
-from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown
+from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
     from lakelogic_assets.contract.resolving import Resolved
+    from lakelogic_assets.contract.resources import PartitionSet
 
 
 def lint_project(
@@ -22,13 +24,15 @@ def lint_project(
     duplicates: Sequence[tuple[Resolved, Contract]],
     project: Project,
     unjudged: Collection[str] = (),
+    partitions: Mapping[str, PartitionSet] | None = None,
 ) -> list[Problem]:
     """Everything that only shows when contracts stand side by side; `unjudged` are names of contracts with errors."""
     problems = list(_duplicates(duplicates))
     problems += _unknown_upstreams(registry, unjudged)
     problems += _cycles(registry)
     problems += _policy_packs(registry, project)
-    problems += _partition_sets(registry, project)
+    problems += _partition_sets(registry, project, partitions or {})
+    problems += _upstream_freshness(registry, unjudged)
     return problems
 
 
@@ -82,13 +86,42 @@ def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
             )
 
 
-def _partition_sets(registry: Registry, project: Project) -> Iterator[Problem]:
+def _partition_sets(registry: Registry, project: Project, partitions: Mapping[str, PartitionSet]) -> Iterator[Problem]:
     known = {path.stem for path in project.partition_files}
+    at: YamlPath = ("extensions", names.PARTITIONS_EXTENSION)
     for key, contract in registry.contracts.items():
         wanted = contract.extensions.get(names.PARTITIONS_EXTENSION)
-        if isinstance(wanted, str) and known and wanted not in known:
-            path: YamlPath = ("extensions", names.PARTITIONS_EXTENSION)
+        if not isinstance(wanted, str) or not known:
+            continue
+        where = registry.merged[key].locate(at)
+        if wanted not in known:
             message = f"There is no partition set {shown(wanted)}; there are {listed(sorted(known))}."
-            yield Problem(
-                "LL503", message, registry.merged[key].locate(path), path, wanted, tuple(known), nearest(wanted, known)
-            )
+            yield Problem("LL503", message, where, at, wanted, tuple(known), nearest(wanted, known))
+        static = partitions[wanted].static if wanted in partitions else None
+        if static and not _may_have(contract, static.column):
+            message = f"The partition set `{wanted}` is cut by `{static.column}`, which is no column of the contract."
+            yield Problem("LL426", message, where, at, static.column)
+
+
+def _may_have(contract: Contract, column: str) -> bool:
+    """A table may have columns that its contract does not declare, where the contract lets it."""
+    if not contract.model.fields or contract.policy.unknown_fields == "allow":
+        return True
+    return column in contract.model.by_name or column in contract.lineage.columns.values()
+
+
+def _upstream_freshness(registry: Registry, unjudged: Collection[str]) -> Iterator[Problem]:
+    """Patience with a table that a contract does not read would never be asked for."""
+    for key, contract in registry.contracts.items():
+        patience = contract.extensions.get(names.UPSTREAM_FRESHNESS_EXTENSION)
+        if not isinstance(patience, dict) or not _is_judged(contract):
+            continue
+        read = {plain_table(reference.name).lower() for reference in references(contract)} | set(unjudged)
+        upstream = registry.graph.upstream[key]
+        for name in patience:
+            if plain_table(name).lower() in read or not set(upstream).isdisjoint(registry.candidates(name, key)):
+                continue
+            at: YamlPath = ("extensions", names.UPSTREAM_FRESHNESS_EXTENSION, name)
+            message = f"`{contract.table}` does not read `{name}`, so how old it may be says nothing."
+            near = slip(name, (each[-1] for each in upstream))
+            yield Problem("LL401", message, registry.merged[key].locate(at), at, name, suggestion=near)

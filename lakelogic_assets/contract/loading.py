@@ -22,13 +22,14 @@ from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.registry_files import DriverRegistry, without_anchors
 from lakelogic_assets.contract.resolving import Resolved, resolve
-from lakelogic_assets.contract.resources import load_declarations
+from lakelogic_assets.contract.resources import Declarations, PartitionSet, load_declarations
 from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project, find_project
 
 _SKIPPED_FOLDERS = frozenset({names.POLICY_PACKS_FOLDER, "node_modules", "__pycache__"})
+_REGISTRY_FILES = (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE)
 _CONTRACT_KEYS = frozenset(
     "info model source materialization transformations quality external_logic extraction".split()
 )
@@ -59,7 +60,15 @@ class _Loader:
         """Names of contracts that are there, but wrong: nobody waits for them in vain."""
         self.named_olc: dict[Path, bool] = {}
         self.boundary = project.root
+        self.partitions: Mapping[str, PartitionSet] = {}
         self.files = 0
+
+    @classmethod
+    def with_declarations(cls, project: Project, environ: Mapping[str, str], declared: Declarations) -> _Loader:
+        """What the project's resources say is laid over the registries."""
+        loader = cls(replace(project, values={**declared.values, **project.values}), environ)
+        loader.partitions = declared.partitions
+        return loader
 
     def tree(self, folder: Path, *, domains_only: bool = False) -> None:
         """Load all that a folder holds; its indexes may not name files outside of it, or of the project."""
@@ -217,7 +226,8 @@ class _Loader:
         contracts: dict[Key, Contract] = {}
         merged: dict[Key, Merged] = {}
         duplicates: list[tuple[Resolved, Contract]] = []
-        own: list[Problem] = []
+        # Before contracts are judged, there are only the problems of what stands above and beside them.
+        own = [*self.above(only)] if only is not None else []
         # Of two contracts for one table, the one that runs is the table's.
         for each in sorted(self.resolved, key=lambda each: not (each.contract and each.contract.place.enabled)):
             contract = each.contract
@@ -233,14 +243,20 @@ class _Loader:
                 key = contract.key if first is None else (*contract.key, str(each.path))
                 contracts[key], merged[key] = contract, each.merged
         registry = Registry(contracts, merged, files=self.files, claimed=frozenset(self.claimed))
-        self.problems += lint_project(registry, duplicates, self.project, self.unjudged)
-        kept = [*own, *self.above(only), *_of_files(self.problems, only)] if only is not None else self.problems
+        self.problems += lint_project(registry, duplicates, self.project, self.unjudged, self.partitions)
+        kept = [*own, *_of_files(self.problems, only)] if only is not None else self.problems
         return replace(registry, problems=tuple(sorted(dict.fromkeys(kept), key=_place_of)))
 
     def above(self, files: Sequence[Path]) -> Iterator[Problem]:
-        """A file below a registry that cannot be read has that registry's problems."""
-        broken = {folder / names.SYSTEM_FILE for path in files for folder in path.parents if folder in self.unreadable}
-        return (problem for problem in self.problems if problem.location.file in broken)
+        """What files cannot inherit as it was meant: errors of the registries above them, but not of their index."""
+        folders = {folder for path in files for folder in path.parents}
+        for problem in self.problems:
+            file = problem.location.file
+            if file is None or file.parent not in folders or not problem.is_error:
+                continue
+            of_index = problem.path[:1] in (("contracts",), ("entries",))
+            if file.name in _REGISTRY_FILES and (not of_index or file.parent in self.unreadable):
+                yield problem
 
 
 @contextmanager
@@ -261,7 +277,7 @@ def load_project(project: Project | None = None, environ: Mapping[str, str] | No
     project = project or find_project()
     environ = os.environ if environ is None else environ
     declarations = load_declarations(project, environ)
-    loader = _Loader(replace(project, values={**declarations.values, **project.values}), environ)
+    loader = _Loader.with_declarations(project, environ, declarations)
     loader.problems += declarations.problems
     loader.files += declarations.files
     loader.tree(project.contracts)
@@ -279,8 +295,7 @@ def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, st
     asked = [Path(os.path.normpath(Path.cwd() / path)) for path in paths]
     folder = project.root / "contracts"
     if folder.is_dir() and all(folder in (path, *path.parents) for path in asked):
-        declarations = load_declarations(project, environ)
-        loader = _Loader(replace(project, values={**declarations.values, **project.values}), environ)
+        loader = _Loader.with_declarations(project, environ, load_declarations(project, environ))
         loader.tree(folder)
         return loader.registry(only=asked)
     loader = _Loader(project, environ)
@@ -324,7 +339,7 @@ def _names_of(path: Path, entity: str | None, document: Document | None) -> set[
 
 
 def _has_registry(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE))
+    return any((folder / name).is_file() for name in _REGISTRY_FILES)
 
 
 def _walk(folder: Path, *, domains_only: bool = False) -> _Found:

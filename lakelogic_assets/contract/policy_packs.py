@@ -17,9 +17,11 @@ from pydantic import Field
 from lakelogic_assets import names
 from lakelogic_assets.contract.base import Bag, Section
 from lakelogic_assets.contract.inheritance import Merged, Origin
+from lakelogic_assets.contract.lineage import Lineage
 from lakelogic_assets.contract.placeholders import rewritten
 from lakelogic_assets.contract.problems import Problem, YamlPath
 from lakelogic_assets.contract.quality import Quality
+from lakelogic_assets.contract.quarantine import Quarantine
 from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.service_levels import ServiceLevels
 from lakelogic_assets.contract.transformations import Transformation
@@ -42,6 +44,8 @@ class PolicyPack(Section):
     defaults: Bag = Field(default_factory=dict)
     quality: Quality | None = None
     service_levels: ServiceLevels | None = None
+    lineage: Lineage | None = None
+    quarantine: Quarantine | None = None
     transformations: Steps = ()
     transformations_mode: Mode = "prepend"
     reference_defaults: Bag = Field(default_factory=dict)
@@ -115,7 +119,8 @@ def lay_pack_under(merged: Merged, pack: Document, data: Mapping[str, Any], laye
     for key in (f"{layer}_defaults", "defaults"):  # what is filled first wins
         defaults = {name: value for name, value in (data.get(key) or {}).items() if name not in _STEP_KEYS}
         merged.fill((), defaults, pack, (key,), deep=True)
-    merged.fill(("service_levels",), data.get("service_levels") or {}, pack, ("service_levels",), deep=True)
+    for section in ("service_levels", "lineage", "quarantine"):
+        merged.fill((section,), data.get(section) or {}, pack, (section,), deep=True)
     quality = data.get("quality") or {}
     merged.fill(
         ("quality",), {key: value for key, value in quality.items() if not isinstance(value, list)}, pack, ("quality",)

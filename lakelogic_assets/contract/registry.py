@@ -52,8 +52,12 @@ class Registry:
         """A contract by its table, `domain/table`, entity or file name."""
         return self.contracts[self._key(name)]
 
+    def candidates(self, name: str, near: Key | None = None) -> tuple[Key, ...]:
+        """The contracts that a name may mean, seen from the contract `near`."""
+        return self._names.candidates(name, near)
+
     def _key(self, name: str) -> Key:
-        found = self._names.candidates(name.removesuffix(".yaml").removesuffix(".yml"))
+        found = self.candidates(name.removesuffix(".yaml").removesuffix(".yml"))
         if len(found) > 1:
             raise NotFoundError(f"{name!r} may be several contracts: {', '.join('/'.join(key) for key in found)}.")
         if not found:

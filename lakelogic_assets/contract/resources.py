@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +12,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, model_validator
 
-from lakelogic_assets.contract.base import Bag, DateText, Name, Names, Section, problem
+from lakelogic_assets.contract.base import Bag, Count, DateText, Name, Names, Section, problem
 from lakelogic_assets.contract.placeholders import expand, rewritten
-from lakelogic_assets.contract.problems import Problem, YamlPath, dotted
+from lakelogic_assets.contract.problems import Problem, YamlPath, dotted, shown
 from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
+_NOT_IN_PARTS = re.compile(r"[|,\[\]\x00-\x1f]|\.\.\.|^\s|\s\Z")
 _VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 
 
@@ -65,6 +67,15 @@ class Concurrency(Section):
     max_parallel_contracts: int = Field(default=2, ge=1)
 
 
+class Orchestration(Section):
+    """How Dagster runs the contracts here."""
+
+    backfill: Literal["single_run"] | Annotated[int, Field(strict=True, ge=1)] = "single_run"
+    file_sensor: bool = True
+    retries: Count = 2
+    retry_seconds: float = Field(default=5, ge=0)
+
+
 class Resource(Section):
     """One place to run: Spark, storage roots, connections."""
 
@@ -77,6 +88,7 @@ class Resource(Section):
     external_logic: ExternalLogicPolicy = ExternalLogicPolicy()
     connections: dict[Name, Connection] = Field(default_factory=dict)
     concurrency: Concurrency = Concurrency()
+    dagster: Orchestration = Orchestration()
 
     @property
     def values(self) -> dict[str, str]:
@@ -93,8 +105,31 @@ class Resource(Section):
                     yield ("connections", name, key), variable
 
 
+def _check_part(value: str) -> str:
+    """Dagster joins the keys of two dimensions with a bar, and its commands list and range over keys."""
+    if _NOT_IN_PARTS.search(value):
+        raise problem(
+            "LL104", f"{shown(value)} cannot name a part; leave out |, commas, brackets, `...` and outer spaces."
+        )
+    return value
+
+
+class StaticParts(Section):
+    """Cuts every window by the values of a column, such as regions that arrive and are rerun by themselves."""
+
+    column: Name
+    values: tuple[Annotated[Name, AfterValidator(_check_part)], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _each_once(self) -> StaticParts:
+        twice = [value for value, count in Counter(self.values).items() if count > 1]
+        if twice:
+            raise problem("LL116", f"The value {shown(twice[0])} stands twice.")
+        return self
+
+
 class PartitionSet(Section):
-    """A named row of time windows that contracts share."""
+    """A named row of time windows that contracts share; with `static`, one such row for each value."""
 
     name: Name
     description: str | None = None
@@ -104,6 +139,7 @@ class PartitionSet(Section):
     timezone: TimeZone = "UTC"
     format: str | None = None
     end_offset: int = 0
+    static: StaticParts | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> PartitionSet:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from lakelogic_assets.contract.base import LENIENT, Bag, Count, Names, Section, period_seconds, problem
+
+Counter = Literal["source", "good", "total"]
+COUNTERS: Final[dict[str, Counter]] = {"counts_source": "source", "counts_good": "good", "counts_total": "total"}
+"""What a row count may be taken of, as contracts call it and as a run's report does."""
 
 
 class Objective(Section):
@@ -29,6 +33,12 @@ class Anomaly(Section):
     method: Literal["median", "rolling_average", "seasonal_median"] = "median"
     min_runs_before_enforcement: int = Field(default=5, ge=0)
 
+    @model_validator(mode="after")
+    def _in_order(self) -> Anomaly:
+        if self.min_ratio > self.max_ratio:
+            raise problem("LL105", f"`min_ratio` {self.min_ratio:g} is above `max_ratio` {self.max_ratio:g}.")
+        return self
+
 
 class RowCount(Section):
     min_rows: Count | None = None
@@ -38,6 +48,12 @@ class RowCount(Section):
     description: str | None = None
     warn_only: bool = Field(default=False, json_schema_extra=LENIENT)
     anomaly: Anomaly | None = Field(default=None, json_schema_extra=LENIENT)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> RowCount:
+        if self.min_rows is not None and self.max_rows is not None and self.min_rows > self.max_rows:
+            raise problem("LL105", f"`min_rows` {self.min_rows} is above `max_rows` {self.max_rows}.")
+        return self
 
 
 def _objective(value: Any) -> Any:

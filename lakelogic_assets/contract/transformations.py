@@ -226,6 +226,20 @@ class Pivot(Section):
     name_template: str | None = None
     value_aliases: dict[str, str] = Field(default_factory=dict)
 
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Column it makes → the column whose values stand there."""
+        return {self._output(each, value): each for value in self.values for each in self.value_cols}
+
+    def _output(self, value_col: str, value: Any) -> str:
+        parts = value if isinstance(value, list | tuple) else (value,)
+        written = self.separator.join(str(part).lower() if isinstance(part, bool) else str(part) for part in parts)
+        alias = self.value_aliases.get(written, written)
+        name = self.name_template or f"{{value_col}}{self.separator}{{pivot_alias}}"
+        for token, text in (("{value_col}", value_col), ("{pivot_value}", written), ("{pivot_alias}", alias)):
+            name = name.replace(token, text)
+        return name
+
 
 class Unpivot(Section):
     id_vars: Names = ()

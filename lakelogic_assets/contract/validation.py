@@ -120,8 +120,11 @@ def _as_written(data: Any, path: YamlPath, otherwise: Any) -> Any:
 
 
 def _telling(detail: Any) -> int:
+    """A number out of range was a number, which tells more than that it is not one of some words."""
     kind = detail["type"]
-    return 3 if kind in CODES else 2 if kind in ("literal_error", "extra_forbidden", "missing") else 1
+    if kind in CODES:
+        return 4
+    return 3 if kind in _RANGE_ERRORS else 2 if kind in ("literal_error", "extra_forbidden", "missing") else 1
 
 
 def _wrong_type(path: YamlPath, kinds: list[str], value: Any, where: Location) -> Problem:

@@ -172,6 +172,7 @@ GOOD = [
     "materialization: {scd2: {start_date_field: a, hash_columns: [b]}, fact: {type: periodic_snapshot}}",
     "schema_policy: {evolution: all}",
     "quarantine: {mode: append, notifications: [{channel: x, on_events: [failed]}]}",
+    "extensions: {com.acme.retention: [1], com.lakelogic.timeout: 30m, com.lakelogic.upstream_freshness: {a: 1d}}",
 ]
 BAD = [
     "modell: {}",
@@ -205,6 +206,11 @@ def test_what_does_not_load_does_not_fit_the_schema(text: str) -> None:
     assert contract is None
     assert {problem.code for problem in problems} <= CODES.keys()
     assert faults("contract", document.data) != []
+
+
+@pytest.mark.parametrize("setting", ["automation: maybe", "sample: many", "upstream_freshness: 1d", "timeout: 30"])
+def test_editors_check_the_settings_of_this_project(setting: str) -> None:
+    assert faults("contract", read_text(f"extensions:\n  com.lakelogic.{setting}\n").data) != []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -104,6 +104,23 @@ def test_below_a_registry_that_cannot_be_read_its_problem_is_told_too(write: Wri
     assert problems(load_paths([silver], Project(folder), {}), folder) == ["sales/till/_system.yaml LL004 2"]
 
 
+def test_what_a_registry_says_wrongly_is_told_below_it(write: Write) -> None:
+    wrong = {
+        "sales/_domain.yaml": "domain: sales\nslo: {freshness: {silver: {max_delay_minutes: soon}}}\n",
+        "sales/till/_system.yaml": "quarantine: {enabld: true}\n" + SYSTEM + INDEX,
+        "hr/_domain.yaml": "domian: hr\n",
+    }
+    folder = write({**TREE, **wrong})
+    found = problems(load_paths([folder / "sales/till/silver_orders.yaml"], Project(folder), {}), folder)
+    assert found == ["sales/_domain.yaml LL103 2", "sales/till/_system.yaml LL101 1"]
+
+
+def test_a_slip_in_the_index_is_no_problem_of_another_contract(write: Write) -> None:
+    folder = write({**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + "  - {layer: silver}\n"})
+    silver = folder / "sales/till/silver_orders.yaml"
+    assert problems(load_paths([silver], Project(folder), {}), folder) == []
+
+
 def test_a_folder_reports_the_problems_of_all_its_files(write: Write) -> None:
     folder = write({**TREE, "sales/till/bronze_orders.yaml": "info: 5\n", "hr/_domain.yaml": "domian: hr\n"})
     found = problems(load_paths([folder / "sales/till"], Project(folder), {}), folder)

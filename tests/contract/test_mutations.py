@@ -13,11 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lakelogic_assets.contract.codes import CODES
+from lakelogic_assets.contract.column_lineage import resolved_column_lineage
 from lakelogic_assets.contract.columns import created_in
 from lakelogic_assets.contract.loading import load_paths, load_project
+from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
 from lakelogic_assets.contract.reading import read_document, read_text
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.rules import dataset_rules, row_rules
+from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
@@ -164,6 +167,11 @@ def check(registry: Registry) -> None:
         assert contract.table
         assert all(rule.name for rule in (*row_rules(contract), *dataset_rules(contract)))
         assert created_in(contract, "pre") is not None
+        assert settings_of(contract).sample_rows >= 0
+        assert all(resolved_column_lineage(contract, registry).values())
+        freshness, volume = freshness_objective(contract), volume_objective(contract)
+        assert freshness is None or freshness.seconds > 0
+        assert volume is None or volume.skip_reprocess_days >= 0
     assert len(registry.graph.nodes) == len(registry)
 
 

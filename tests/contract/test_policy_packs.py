@@ -60,6 +60,20 @@ def test_a_registry_wins_over_the_defaults_of_a_pack(folder: Path) -> None:
     assert (contract.quarantine.write_mode, contract.quarantine.format) == ("overwrite", "delta")
 
 
+def test_stamps_and_quarantine_of_a_pack_are_defaults(folder: Path) -> None:
+    path = folder / "contracts" / "silver_orders.yaml"
+    path.write_text(CONTRACT + "lineage: {capture_domain: false}\n")
+    pack = "lineage: {enabled: true, capture_domain: true}\nquarantine: {format: delta}\ndefaults: {quarantine: {format: parquet}}\n"
+    contract = loaded(folder, pack).find("silver_orders")
+    assert contract.lineage.enabled
+    assert not contract.lineage.capture_domain
+    assert contract.quarantine.format == "parquet"
+
+
+def test_a_slip_in_the_stamps_of_a_pack_is_told(folder: Path) -> None:
+    assert codes(loaded(folder, "lineage: {enabld: true}\n")) == [("LL101", "base.yaml", 1)]
+
+
 def test_rules_are_added_behind_the_contracts_own(folder: Path) -> None:
     pack = "quality:\n  row_rules:\n    - {name: late, sql: at < now()}\n  dataset_rules: [{unique: id}]\n"
     registry = loaded(folder, pack)

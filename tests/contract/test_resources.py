@@ -89,6 +89,11 @@ def test_a_secret_never_stands_in_a_file(write: Write) -> None:
         ("name: daily\ncadence: daily\nstart: 2026-01-01\ntimezone: ''\n", ("LL502", 4)),
         ("name: daily\ncadence: daily\nstart: 2026-01-02\nend: 2026-01-02\n", ("LL105", 1)),
         ("- daily\n", ("LL009", 1)),
+        ("name: daily\ncadence: daily\nstart: 2026-01-01\nstatic: {column: region, values: [eu, us]}\n", None),
+        ("name: daily\ncadence: daily\nstart: 2026-01-01\nstatic: {column: region, values: []}\n", ("LL102", 4)),
+        ("name: daily\ncadence: daily\nstart: 2026-01-01\nstatic: {column: region, values: [eu, eu]}\n", ("LL116", 4)),
+        ("name: daily\ncadence: daily\nstart: 2026-01-01\nstatic: {column: region, values: ['e|u']}\n", ("LL104", 4)),
+        ("name: daily\ncadence: daily\nstart: 2026-01-01\nstatic: {column: region, values: [' eu']}\n", ("LL104", 4)),
     ],
 )
 def test_a_row_of_windows_is_checked(write: Write, text: str, code: tuple[str, int] | None) -> None:
@@ -102,3 +107,31 @@ def test_other_files_are_left_alone(write: Write) -> None:
     declarations = load_declarations(Project(folder), NO_VARIABLES)
     assert list(declarations.resources) == ["local"]
     assert declarations.files == 1
+
+
+def test_equal_sets_are_one_definition(write: Write) -> None:
+    text = "cadence: daily\nstart: 2026-01-01\nname: daily\nstatic: {column: region, values: [eu, us]}\n"
+    folder = write({"partitions/daily.yaml": text})
+    first, second = (load_declarations(Project(folder), NO_VARIABLES).partitions["daily"] for _ in range(2))
+    assert first is not second
+    assert len({first, second}) == 1
+    assert first.static
+    assert (first.static.column, first.static.values) == ("region", ("eu", "us"))
+
+
+def test_dagster_runs_a_backfill_at_once_unless_told_otherwise(write: Write) -> None:
+    folder = write(
+        {
+            "resources/local.yaml": "name: local\n",
+            "resources/big.yaml": "name: big\ndagster: {backfill: 7, file_sensor: false, retries: 0, retry_seconds: 0.5}\n",
+        }
+    )
+    usual, big = (load_declarations(Project(folder), NO_VARIABLES).resources[name].dagster for name in ("local", "big"))
+    assert (usual.backfill, usual.file_sensor, usual.retries, usual.retry_seconds) == ("single_run", True, 2, 5)
+    assert (big.backfill, big.file_sensor, big.retries, big.retry_seconds) == (7, False, 0, 0.5)
+
+
+@pytest.mark.parametrize("backfill", ["true", "'7'", "0", "2.5", "chunks"])
+def test_a_backfill_is_single_or_a_number_of_partitions(write: Write, backfill: str) -> None:
+    folder = write({"resources/local.yaml": f"name: local\ndagster: {{backfill: {backfill}}}\n"})
+    assert [line for _, line in codes(load_declarations(Project(folder), NO_VARIABLES))] == [2]
