@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged"]
+Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged", "held"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class RowRuleOutcome:
     phase: str
     failed: int
     description: str | None = None
+    note: str | None = None
+    """Why it was not evaluated, where it was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class RunReport:
     pipeline_run_id: str
     contract: str
     table: str
-    window: dict[str, str | None]
+    window: dict[str, Any]
     started_at: datetime
     ended_at: datetime
     counts: Counts = Counts()
@@ -94,6 +96,11 @@ class RunReport:
     reasons: tuple[str, ...] = ()
     error: str | None = None
     generation: int | None = None
+    newest: str | None = None
+    """The latest moment among the rows that this run made, by the column that freshness is judged by."""
+    sample: tuple[dict[str, Any], ...] = ()
+    external_code: str | None = None
+    """The sha256 of the Python file that finished the rows, where one did."""
 
     @property
     def failed_row_rules(self) -> dict[str, int]:
