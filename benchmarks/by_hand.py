@@ -9,8 +9,9 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 
-def make_source(spark: SparkSession, path: Path, rows: int) -> None:
-    """Rows of 12 columns; every fiftieth breaks `status = 'ok'`."""
+def make_source(spark: SparkSession, path: Path, rows: int, *, clean: bool = False) -> None:
+    """Rows of 12 columns; every fiftieth breaks `status = 'ok'`, unless they are `clean`."""
+    status = "'ok'" if clean else "IF(id % 50 = 0, 'x', 'ok')"
     spark.range(rows).selectExpr(
         "id",
         *[f"CAST((id * {7 + n}) % 1000 AS DOUBLE) AS d{n}" for n in range(4)],
@@ -18,7 +19,7 @@ def make_source(spark: SparkSession, path: Path, rows: int) -> None:
         "CONCAT('name_', id % 1000) AS s0",
         "CONCAT('u', id, '@mail.com') AS email",
         "DATE_ADD(DATE'2024-01-01', CAST(id % 365 AS INT)) AS day",
-        "IF(id % 50 = 0, 'x', 'ok') AS status",
+        f"{status} AS status",
         "CAST(id AS STRING) AS code",
     ).write.parquet(str(path))
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The instants from `start` up to, not including, `end`; without bounds it is all there is."""
+    """The instants from `start` up to, not including, `end`; without bounds it is all there is.
+
+    `values` narrow it to rows whose columns hold these texts, as in the window `2026-02-03|eu`. `zone` is where its
+    days are counted: a column of dates, which knows no zone, is compared with the days of this one.
+    """
 
     key: str
     start: datetime | None = None
     end: datetime | None = None
+    values: tuple[tuple[str, str], ...] = ()
+    zone: str = "UTC"
 
     @property
     def is_full(self) -> bool:
-        return self.start is None and self.end is None
+        return self.start is None and self.end is None and not self.values
 
     @staticmethod
     def full() -> Window:
@@ -34,19 +42,76 @@ class Window:
         """The calendar days from `first` up to, not including, `after`."""
         zone = ZoneInfo(timezone)
         start, end = (datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC) for day in (first, after))
-        return Window(key or f"{first.isoformat()}..{after.isoformat()}", start, end)
+        return Window(key or f"{first.isoformat()}..{after.isoformat()}", start, end, zone=timezone)
 
     @staticmethod
     def range(start: str, end: str, timezone: str = "UTC") -> Window:
         """From one day to another, both included, as people say it."""
         return Window.days(date.fromisoformat(start), date.fromisoformat(end) + timedelta(days=1), timezone)
 
-    def as_dict(self) -> dict[str, str | None]:
-        return {
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Window:
+        """The window that `as_dict` gave."""
+        start, end = (datetime.fromisoformat(text) if (text := data.get(name)) else None for name in ("start", "end"))
+        return Window(
+            str(data["key"]), start, end, tuple(data.get("values", {}).items()), str(data.get("zone") or "UTC")
+        )
+
+    @property
+    def local_start(self) -> datetime | None:
+        return _wall_clock(self.start, self.zone)
+
+    @property
+    def local_end(self) -> datetime | None:
+        return _wall_clock(self.end, self.zone)
+
+    @property
+    def local_days(self) -> tuple[date | None, date | None] | None:
+        """First day and the day after the last in the window's zone; None where it does not consist of whole days."""
+        bounds = (self.local_start, self.local_end)
+        if any(moment is not None and moment.time() != datetime.min.time() for moment in bounds):
+            return None
+        first, after = (moment.date() if moment is not None else None for moment in bounds)
+        return first, after
+
+    def overlaps(self, other: Window) -> bool:
+        """Whether some row may belong to both; windows that ask different values of one column share none."""
+        mine, theirs = dict(self.values), dict(other.values)
+        if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
+            return False
+        begins = self.start is None or other.end is None or self.start < other.end
+        ends = self.end is None or other.start is None or other.start < self.end
+        return begins and ends
+
+    def covers(self, other: Window) -> bool:
+        """Whether every row of the other belongs to this one too."""
+        theirs = dict(other.values)
+        if any(theirs.get(name) != value for name, value in self.values):
+            return False
+        begins = self.start is None or (other.start is not None and self.start <= other.start)
+        ends = self.end is None or (other.end is not None and other.end <= self.end)
+        return begins and ends
+
+    def widened(self, seconds: float) -> Window:
+        """The same window with an earlier start, for a read that looks back."""
+        return self if self.start is None else replace(self, start=self.start - timedelta(seconds=seconds))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; values and zone only where they say something."""
+        shown: dict[str, Any] = {
             "key": self.key,
             "start": self.start.isoformat() if self.start else None,
             "end": self.end.isoformat() if self.end else None,
         }
+        if self.values:
+            shown["values"] = dict(self.values)
+        if self.zone != "UTC":
+            shown["zone"] = self.zone
+        return shown
+
+
+def _wall_clock(moment: datetime | None, zone: str) -> datetime | None:
+    return None if moment is None else moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
 FULL = Window("full")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.publishing import KEYED_STRATEGIES
 
@@ -36,8 +37,35 @@ def audit(destination: Destination) -> list[AuditedRun]:
         for commit in delta_log.commits(destination.quarantine)
         if commit["metadata"]
     }
+    if parquet_table.is_table(destination.target):
+        return [_audited(_as_commit(proof), quarantined) for proof in parquet_table.proofs(destination.target)]
     runs = [commit for commit in delta_log.commits(destination.target) if commit["metadata"]]
     return [_audited(commit, quarantined) for commit in reversed(runs)]
+
+
+def _as_commit(proof: dict[str, Any]) -> dict[str, Any]:
+    """A window of plain files in the words of a commit: its rows are counted in the files that are there now."""
+    named = {**proof, "window": proof["window"]["key"]}
+    return {"version": proof["generation"], "metadata": named, "operationMetrics": {"numOutputRows": proof["rows"]}}
+
+
+def audit_run(destination: Destination, versions: Mapping[str, int]) -> AuditedRun | None:
+    """The run that wrote these versions of `target` and `quarantine`; None when it committed nothing to the target."""
+    commit = _commit_at(destination.target, versions.get("target"))
+    if commit is None:
+        return None
+    aside = _commit_at(destination.quarantine, versions.get("quarantine"))
+    by_generation = {(aside["metadata"]["app"], aside["metadata"]["generation"]): aside} if aside else {}
+    return _audited(commit, by_generation)
+
+
+def _commit_at(path: str, version: int | None) -> dict[str, Any] | None:
+    """One commit of ours, found from the newest on: a run is audited right after it wrote."""
+    newest = delta_log.version(path)
+    if version is None or newest is None:
+        return None
+    found = delta_log.commits(path, limit=newest - version + 1)
+    return next((commit for commit in found if commit["version"] == version and commit["metadata"]), None)
 
 
 def _audited(commit: dict[str, Any], quarantined: dict[tuple[str, int], dict[str, Any]]) -> AuditedRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.base import period_seconds
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import Source
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import Window
@@ -23,6 +24,7 @@ from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.run_log import last_success
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import Boundary
+from lakelogic_assets.spark.windows import time_candidates
 
 
 @dataclass(frozen=True)
@@ -58,25 +60,49 @@ def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
 
 
 def _of_window(scope: Scope, source: Source, window: Window) -> Decision:
-    """A window is cut out of the source by its date folders or by a column of time."""
-    date_column = window_column(scope, source)
+    """A window is cut out of the source by its date folders, by a column of time, by the values it names."""
+    asked = read_window(scope.contract, window)
+    reason = f"window {window.key}"
     if source.table is None and source.partition is not None:
-        return Decision(Boundary(from_date=window.start, to_date=window.end), reason=f"window {window.key}")
-    if date_column is None:
+        # Folders are named by the clock of those who land files, which is the window's own.
+        boundary = Boundary(
+            from_date=asked.local_start, to_date=asked.local_end, window=asked if asked.values else None
+        )
+        return Decision(boundary, reason=reason)
+    parts = date_of_parts(source)
+    if parts is not None:
+        first, after = asked.local_days or (asked.local_start, asked.local_end)
+        tests = _within(parts, first, after)
+        return Decision(Boundary(where=tests, window=asked if asked.values else None), reason=reason)
+    candidates = time_candidates(scope.contract, asked)
+    if not candidates and not window.values:
         scope.warn("The contract names no column of time, so the window reads all of the source.")
         return Decision(Boundary(), reason="no column of time")
-    return Decision(Boundary(where=_within(date_column, window.start, window.end)), reason=f"window {window.key}")
+    return Decision(Boundary(window=asked, cut_by=candidates), reason=reason)
 
 
-def window_column(scope: Scope, source: Source) -> str | None:
-    """The source's column of time."""
-    materialization = scope.contract.materialization
-    candidates = (source.watermark_field, materialization.reprocess_date_column, *materialization.partition_by[:1])
-    return next((name for name in candidates if name), source.cdc_timestamp_field)
+def read_window(contract: Contract, window: Window) -> Window:
+    """What a run of the window reads: with `lookback` also what lies before, where rows are merged by key."""
+    source = contract.source
+    if source is None or not source.lookback or contract.materialization.strategy not in ("merge", "scd2"):
+        return window
+    return window.widened(period_seconds(source.lookback) or 0)
 
 
-def _within(name: str, start: datetime | None, end: datetime | None) -> tuple[Column, ...]:
-    moment = column(name).try_cast("timestamp")
+def date_of_parts(source: Source) -> Column | None:
+    """The date that a source spreads over columns for year, month and day; NULL where they make none."""
+    said = source.watermark_date_parts
+    if not said:
+        return None
+    named = said if isinstance(said, dict) else dict(zip(("year", "month", "day"), said, strict=False))
+    texts = [
+        F.lpad(column(named[part]).cast("string"), size, "0") if part in named else F.lit("01")
+        for part, size in (("year", 4), ("month", 2), ("day", 2))
+    ]
+    return F.concat(texts[0], F.lit("-"), texts[1], F.lit("-"), texts[2]).try_cast("date")
+
+
+def _within(moment: Column, start: date | None, end: date | None) -> tuple[Column, ...]:
     tests = []
     if start is not None:
         tests.append(moment >= F.lit(start))
@@ -88,8 +114,11 @@ def _within(name: str, start: datetime | None, end: datetime | None) -> tuple[Co
 def _between(source: Source, start: datetime | None, end: datetime | None) -> Boundary:
     if source.table is None and source.partition is not None:
         return Boundary(from_date=start, to_date=end)
+    parts = date_of_parts(source)
+    if parts is not None:
+        return Boundary(where=_within(parts.cast("timestamp"), start, end))
     if source.watermark_field:
-        return Boundary(where=_within(source.watermark_field, start, end))
+        return Boundary(where=_within(column(source.watermark_field).try_cast("timestamp"), start, end))
     return Boundary(after_mtime=start.timestamp() if start else None)
 
 

@@ -11,7 +11,7 @@ from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark.boundaries import note_in_manifest
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
-from lakelogic_assets.spark.tables import fixed_prefix
+from lakelogic_assets.spark.tables import fixed_prefix, is_uri
 
 
 def clean_up(contract: Contract, read: SourceRead, scope: Scope) -> None:
@@ -23,6 +23,9 @@ def clean_up(contract: Contract, read: SourceRead, scope: Scope) -> None:
     if policy is None or policy.action == "retain":
         return
     for file in read.snapshot.files:
+        if is_uri(file.path):
+            scope.warn(f"`post_ingestion.action: {policy.action}` is for files of a disk; {file.path} is retained.")
+            continue
         try:
             _handle(Path(file.path), policy, scope, read.snapshot.description)
         except OSError as error:

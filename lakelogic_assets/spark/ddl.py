@@ -10,12 +10,12 @@ from pyspark.sql import types as T  # noqa: N812 - the name that every Spark pro
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import FULL
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.evaluation import Evaluation
 from lakelogic_assets.spark.execute import RunRequest, new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.locks import table_lock
-from lakelogic_assets.spark.publishing import commit_metadata, prepare
+from lakelogic_assets.spark.publishing import Attempt, commit_metadata, prepare
 from lakelogic_assets.spark.schema import declared_type, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.given import read_given
@@ -39,6 +39,8 @@ def apply_ddl(contract: Contract, spark: SparkSession, workspace: Workspace) -> 
     before = _columns(spark, target)
     missing = [field.name for field in contract.model.fields if field.name.casefold() not in before]
     name = "/".join(contract.key)
+    if contract.materialization.format == parquet_table.FORMAT:
+        return TableChange(name, target, "unchanged")  # plain files bring their columns along
     if before and not missing:
         return TableChange(name, target, "unchanged")
     try:
@@ -62,7 +64,7 @@ def _write_nothing(contract: Contract, spark: SparkSession, workspace: Workspace
     evaluation = Evaluation(empty, (), None, None, None)
     app = f"{'/'.join(contract.key)}|ddl"
     generation = 1 + (delta_log.transaction_version(target, app) or 0)
-    prepared = prepare(evaluation, scope, read_given(scope, empty), target, FULL, app, generation)
+    prepared = prepare(evaluation, scope, read_given(scope, empty), target, Attempt(FULL, "ddl", app, generation))
     prepared.commit(commit_metadata_of_ddl())
 
 

@@ -19,6 +19,8 @@ class Destination:
     run_log: str
     run_files: Path | None
     intents: Path
+    holds: Path
+    """What gates hold back, of every contract of the lakehouse."""
     reference: str | None = None
     """The target's name for ad-hoc SQL, where it has one."""
 
@@ -29,7 +31,14 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
     if target is not None:
         folder = target.absolute()
         aside = folder.parent / f"_{folder.name}"
-        return Destination(str(folder), f"{aside}_quarantine", f"{aside}_run_log", None, Path(f"{aside}_intents"))
+        return Destination(
+            target=str(folder),
+            quarantine=f"{aside}_quarantine",
+            run_log=f"{aside}_run_log",
+            run_files=None,
+            intents=Path(f"{aside}_intents"),
+            holds=Path(f"{aside}_holds"),
+        )
     materialization = contract.materialization
     if materialization.format in ("iceberg", "ducklake"):
         raise EngineError(
@@ -45,6 +54,7 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
         run_log=lakehouse.table_path(log) if isinstance(log, str) else str(Path(path).parent / "_pipeline_run_log"),
         run_files=lakehouse.root / "_logs" / "/".join(contract.key),
         intents=state / "intents",
+        holds=state / "holds",
         reference=named,
     )
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.quality import LifecycleWindow, ReferentialIntegrity
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
-from lakelogic_assets.contract.rules import RowRule, row_rules
+from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.sql import current_frame, expression_facts
+from lakelogic_assets.contract.transformations import Transformation
 from lakelogic_assets.errors import EngineError, SchemaError
+from lakelogic_assets.report.run import DatasetRuleOutcome
 from lakelogic_assets.spark.external_logic import run_logic
 from lakelogic_assets.spark.extraction import extract
+from lakelogic_assets.spark.freshness import freshness_column, is_stamped, latest, moment_text
 from lakelogic_assets.spark.identifiers import quoted
+from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quality.joins import Reference
 from lakelogic_assets.spark.quality.one_pass import Stage, evaluate
-from lakelogic_assets.spark.schema import casts_for, conform
+from lakelogic_assets.spark.schema import casts_for, conform, uncast_columns
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.transformations import apply_steps, changes_row_count
+
+_NEWEST = "newest"
 
 
 @dataclass(frozen=True)
@@ -31,9 +40,17 @@ class Evaluation:
     source_rows: Observation | None
     good_rows: Observation | None
     watermark: str | None
+    newest_rows: Observation | None = None
+    known_rows: int | None = None
+    """How many rows the source has by its own account, where that is all there is to count."""
+    split: DataFrame | None = None
+    """The good rows right after the split, for dataset rules that ask for them before any post step."""
 
     def counts(self) -> tuple[int, int, int]:
         """Rows read, rows that are good, rows that are bad; only after a job."""
+        if self.known_rows is not None and self.good_rows is not None:
+            good = int(self.good_rows.get["rows"])
+            return self.known_rows, good, self.known_rows - good
         bad = sum(stage.bad_rows for stage in self.stages)
         first = self.stages[0]
         read = int(self.source_rows.get["rows"]) if self.source_rows else first.rows
@@ -41,9 +58,32 @@ class Evaluation:
         good = int(self.good_rows.get["rows"]) if self.good_rows else last.rows - last.bad_rows
         return read, good, bad
 
+    def bad_stages(self) -> list[Stage]:
+        """The stages that hold rows back; only after a job."""
+        if self.known_rows is not None:
+            return [stage for stage in self.stages if stage.masks] if self.counts()[2] else []
+        return [stage for stage in self.stages if stage.masks and stage.bad_rows]
+
     def watermark_value(self) -> str | None:
         value = self.source_rows.get.get("watermark") if self.source_rows and self.watermark else None
         return None if value is None else str(value)
+
+    def newest(self) -> str | None:
+        """The latest moment among the good rows, where a column of freshness is known; only after a job."""
+        return moment_text(self.newest_rows.get.get(_NEWEST)) if self.newest_rows else None
+
+
+def judge_all(
+    evaluation: Evaluation, scope: Scope, late: Callable[[Sequence[DatasetRule]], tuple[DatasetRuleOutcome, ...]]
+) -> tuple[DatasetRuleOutcome, ...]:
+    """All dataset rules: those of phase `pre` on the rows of the split, the others by `late`, on the final rows."""
+    rules = dataset_rules(scope.contract)
+    early = [rule for rule in rules if rule.phase == "pre"] if evaluation.split is not None else []
+    others = [rule for rule in rules if rule not in early]
+    found = {outcome.name: outcome for outcome in (late(others) if others else ())}
+    if early and evaluation.split is not None:
+        found |= {outcome.name: outcome for outcome in judge(evaluation.split, early, scope)}
+    return tuple(found[rule.name] for rule in rules)
 
 
 def evaluate_source(
@@ -57,7 +97,7 @@ def evaluate_source(
     stages: list[Stage] = []
     observed = None
     if watermark or any(changes_row_count(step.operation) for step in steps["pre"]) or (read.corrupt and steps["pre"]):
-        frame, observed = _counted(frame, watermark)
+        frame, observed = _counted(frame, _watermark(watermark))
     if contract.extraction is not None:
         frame = extract(frame, scope)
     corrupt = read.corrupt
@@ -65,21 +105,54 @@ def evaluate_source(
         # A step may lose the column that marks malformed rows, so they are split off before the first one.
         stages.append(evaluate(frame, (), _untyped(scope), "pre", _no_reference, corrupt))
         frame, corrupt = stages[-1].good().drop(read.corrupt or ""), None
-    frame = apply_steps(frame, steps["pre"], scope)
-    stages.append(evaluate(frame, rules["pre"], scope, "pre", _references(scope), corrupt))
+    frame = _stepped(frame, steps["pre"], scope, stages, "pre")
+    counted = watermark is not None or not _counts_itself(read, contract, rules)
+    stages.append(evaluate(frame, rules["pre"], scope, "pre", references(scope), corrupt, counted=counted))
     _refuse_violations(stages[-1], scope)
-    frame = stages[-1].good().drop(*([read.corrupt] if read.corrupt else []))
-    frame = apply_steps(frame, steps["post"], scope)
-    if rules["post"] or casts_for(frame, contract):
-        stages.append(evaluate(frame, rules["post"], scope, "post", _references(scope)))
+    frame = split = stages[-1].good().drop(*([read.corrupt] if read.corrupt else []))
+    frame = _stepped(frame, steps["post"], scope, stages, "post")
+    if rules["post"] or casts_for(frame, contract) or uncast_columns(frame):
+        stages.append(evaluate(frame, rules["post"], scope, "post", references(scope)))
         frame = stages[-1].good()
     if contract.external_logic is not None:
         frame = _through_logic(frame, stages, scope, logic, rules)
     frame = conform(frame, contract)
+    newest = _newest(frame, contract)
     final = None
+    if not counted:
+        frame, final = _counted(frame, newest)
+        fresh = final if newest else None
+        return Evaluation(frame, tuple(stages), None, final, None, fresh, read.rows, split)
     if contract.external_logic is not None or any(changes_row_count(step.operation) for step in steps["post"]):
-        frame, final = _counted(frame, None)
-    return Evaluation(frame, tuple(stages), observed, final, watermark)
+        frame, final = _counted(frame, newest)
+    elif newest:
+        frame, fresh = _observed(frame, newest)
+        return Evaluation(frame, tuple(stages), observed, None, watermark, fresh, split=split)
+    return Evaluation(frame, tuple(stages), observed, final, watermark, final if newest else None, split=split)
+
+
+def _stepped(
+    frame: DataFrame, steps: Sequence[Transformation], scope: Scope, stages: list[Stage], phase: str
+) -> DataFrame:
+    """The frame after all steps; rows with a value that could not be cast go before a step that would hide them."""
+    for step in steps:
+        if changes_row_count(step.operation) and uncast_columns(frame):
+            stages.append(evaluate(frame, (), _untyped(scope), phase, _no_reference))
+            frame = stages[-1].good()
+        frame = apply_steps(frame, [step], scope)
+    return frame
+
+
+def _counts_itself(read: SourceRead, contract: Contract, rules: dict[str, list[RowRule]]) -> bool:
+    """Whether bad rows are simply those that the source has and the result has not: one split, and nothing besides."""
+    if read.rows is None or read.corrupt or contract.extraction is not None or contract.external_logic is not None:
+        return False
+    if rules["post"] or any(rule.severity != "error" for rule in rules["pre"]):
+        return False
+    if any(step.effective_phase == "post" or changes_row_count(step.operation) for step in contract.transformations):
+        return False
+    tests = [rule.test for rule in rules["pre"]]
+    return not any(isinstance(test, str) and expression_facts(current_frame(test)).has_subquery for test in tests)
 
 
 def _through_logic(
@@ -88,7 +161,7 @@ def _through_logic(
     """What external logic returns is held to the contract like everything else."""
     frame = run_logic(frame, scope, logic, scope.lakehouse.base)
     required = [rule for rule in rules["pre"] if rule.written_at[0] == "model"]
-    stages.append(evaluate(frame, [*required, *rules["post"]], scope, "post", _references(scope)))
+    stages.append(evaluate(frame, [*required, *rules["post"]], scope, "post", references(scope)))
     return stages[-1].good()
 
 
@@ -106,12 +179,24 @@ def _arrived(read: SourceRead, scope: Scope) -> DataFrame:
     return frame
 
 
-def _counted(frame: DataFrame, watermark: str | None) -> tuple[DataFrame, Observation]:
+def _counted(frame: DataFrame, further: list[Column]) -> tuple[DataFrame, Observation]:
+    return _observed(frame, [F.count(F.lit(1)).alias("rows"), *further])
+
+
+def _observed(frame: DataFrame, measures: list[Column]) -> tuple[DataFrame, Observation]:
     observation = Observation()
-    measures = [F.count(F.lit(1)).alias("rows")]
-    if watermark:
-        measures.append(F.max(F.expr(f"CAST({quoted(watermark)} AS STRING)")).alias("watermark"))
     return frame.observe(observation, *measures), observation
+
+
+def _watermark(name: str | None) -> list[Column]:
+    return [F.max(F.expr(f"CAST({quoted(name)} AS STRING)")).alias("watermark")] if name else []
+
+
+def _newest(frame: DataFrame, contract: Contract) -> list[Column]:
+    """What freshness is judged by, measured in the job that writes the rows."""
+    name = freshness_column(contract)
+    measure = latest(frame, name) if name and not is_stamped(contract, name) else None
+    return [] if measure is None else [measure.alias(_NEWEST)]
 
 
 def _untyped(scope: Scope) -> Scope:
@@ -121,7 +206,9 @@ def _untyped(scope: Scope) -> Scope:
     return replace(scope, contract=bare.with_place(scope.contract.place))
 
 
-def _references(scope: Scope) -> Reference:
+def references(scope: Scope) -> Reference:
+    """Where rules that look into another dataset find it."""
+
     def find(rule: RowRule) -> DataFrame:
         test = rule.test
         name = test.reference if isinstance(test, ReferentialIntegrity | LifecycleWindow) else None

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
-from lakelogic_assets.errors import EmptySourceError, EngineError, LakeLogicError
+from lakelogic_assets.errors import EmptySourceError, EngineError, LakeLogicError, SourceError
 from lakelogic_assets.gates.verdict import Verdict, verdict
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
-from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.boundaries import Decision, decide
+from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.cleanup import clean_up
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
+from lakelogic_assets.spark.external_logic import code_hash
 from lakelogic_assets.spark.failures import SparkFailure, one_line
+from lakelogic_assets.spark.holds import Hold, Holds
+from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.locks import table_lock
-from lakelogic_assets.spark.publishing import Prepared, commit_metadata, prepare
+from lakelogic_assets.spark.parquet_table import refuse_unfit
+from lakelogic_assets.spark.publishing import Attempt, Prepared, cluster, commit_metadata, prepare
 from lakelogic_assets.spark.quarantine import bad_rows, write_quarantine
 from lakelogic_assets.spark.recovery import recover
-from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings, watermark_state
+from lakelogic_assets.spark.reporting import blank_report, newest_of, row_outcomes, schema_findings, watermark_state
 from lakelogic_assets.spark.run_log import append_run
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
+from lakelogic_assets.spark.sources.listing import changed_files
 from lakelogic_assets.spark.tables import Lakehouse
 
 log = logging.getLogger(__name__)
+
+SAMPLE_EXTENSION = "com.lakelogic.sample"
+"""How many published rows a contract wants to see in its report."""
 
 # A side of a join that cannot matter is not run at all by default, and rows that are not run are not counted.
 _COUNTED_TO_THE_END = {
@@ -55,6 +66,9 @@ class RunRequest:
     pipeline_run_id: str | None = None
     external_logic: ExternalLogicPolicy = field(default_factory=ExternalLogicPolicy)
     environment: str | None = None
+    upstream: tuple[tuple[str, ...], ...] = ()
+    """The contracts whose holds keep this one from running."""
+    ignore_gates: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,10 @@ class _Run:
     def intents(self) -> Intents:
         return Intents(self.destination.intents, self.destination.target)
 
+    @property
+    def holds(self) -> Holds:
+        return Holds(self.destination.holds)
+
     def ended(self, report: RunReport) -> RunReport:
         return replace(report, ended_at=datetime.now(UTC), timings=dict(self.timings), warnings=tuple(self.warnings))
 
@@ -89,20 +107,30 @@ class _Batch:
 
     read: SourceRead
     decision: Decision
-    window: str
-    app: str
-    generation: int
+    attempt: Attempt
 
 
 def new_scope(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
 ) -> Scope:
     """A session of the run's own: its views and settings are seen by nobody else."""
+    scope = _bare_scope(contract, spark, lakehouse, request, warnings)
+    links = {link.name: read_link(scope, link) for link in contract.links}
+    for name, frame in links.items():
+        frame.createOrReplaceTempView(name)
+    return replace(scope, links=links)
+
+
+def _bare_scope(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
+) -> Scope:
+    """A scope that has read nothing yet, not even its links."""
+    contract = in_environment(contract, request.environment or contract.place.environment)
     run_id = str(uuid.uuid4())
     session = spark.newSession()
     for key, value in _COUNTED_TO_THE_END.items():
         session.conf.set(key, value)
-    scope = Scope(
+    return Scope(
         spark=session,
         contract=contract,
         lakehouse=lakehouse,
@@ -111,10 +139,6 @@ def new_scope(
         started_at=datetime.now(UTC),
         warn=warnings.append,
     )
-    links = {link.name: read_link(scope, link) for link in contract.links}
-    for name, frame in links.items():
-        frame.createOrReplaceTempView(name)
-    return replace(scope, links=links)
 
 
 def execute(
@@ -122,12 +146,19 @@ def execute(
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
     warnings: list[str] = []
+    held = [] if request.ignore_gates else Holds(destination.holds).over(request.upstream, request.window)
+    if held:
+        bare = _bare_scope(contract, spark, lakehouse, request, warnings)
+        return _held_back(_Run(bare, request, destination, warnings), held)
     try:
         run = _Run(new_scope(contract, spark, lakehouse, request, warnings), request, destination, warnings)
     except SparkFailure as error:
         raise EngineError(f"{contract.table}: {one_line(error)}") from error
+    refuse_unfit(contract)
+    if contract.materialization.secondary_targets:
+        warnings.append("`secondary_targets` are not written; let a contract of its own read this table for each.")
     written = contract.materialization.format
-    if written not in (None, "delta", "native"):
+    if written not in (None, "delta", "native", "parquet"):
         warnings.append(f"`materialization.format: {written}` is not supported yet; the table is written as Delta.")
     with table_lock(destination.target, _jvm_pid(spark)):
         recover(destination, request.environment)
@@ -140,14 +171,27 @@ def execute(
     return report
 
 
+def _held_back(run: _Run, holds: Sequence[Hold]) -> RunReport:
+    """Nothing is read while what it would be read from is held back, and what reads from this one waits in turn."""
+    reasons = tuple(f"{hold}; run that window again or pass ignore_gates" for hold in holds)
+    scope, window = run.scope, run.request.window
+    run.holds.note(Hold(scope.contract.key, window, tuple(map(str, holds)), scope.run_id, scope.started_at.isoformat()))
+    blank = blank_report(run.scope, run.destination, run.request.window)
+    report = run.ended(replace(blank, status="held", reasons=reasons))
+    append_run(run.destination.run_log, run.destination.run_files, report, run.request.environment)
+    return report
+
+
 def _attempt(run: _Run) -> tuple[RunReport, str | None]:
     """The report, and the name of the intent that is open until the report is logged."""
     blank = blank_report(run.scope, run.destination, run.request.window)
     try:
         batch = _next_batch(run)
         if batch is None:
+            if not run.request.window.is_full:
+                run.holds.release(run.scope.contract.key, run.request.window)  # the window is empty, so nothing waits
             return run.ended(replace(blank, status="no_new_data")), None
-        return _evaluated(run, batch, blank), batch.app
+        return _evaluated(run, batch, blank), batch.attempt.app
     except SparkFailure as error:
         log.debug("Spark failed in %s", run.scope.contract.table, exc_info=True)
         return run.ended(replace(blank, status="failed", error=one_line(error))), None
@@ -165,11 +209,12 @@ def _next_batch(run: _Run) -> _Batch | None:
         read = _read(run, decision)
     if request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract):
         return None
-    window = _window_key(run, read)
-    app = f"{'/'.join(scope.contract.key)}|{window}"
+    name = _window_name(run, read)
+    app = f"{'/'.join(scope.contract.key)}|{name}"
     paths = (run.destination.target, run.destination.quarantine)
-    generation = 1 + max(delta_log.transaction_version(path, app) or 0 for path in paths)
-    return _Batch(read, decision, window, app, generation)
+    done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
+    generation = 1 + max(found or 0 for found in done)
+    return _Batch(read, decision, Attempt(request.window, name, app, generation))
 
 
 def _read(run: _Run, decision: Decision) -> SourceRead:
@@ -189,7 +234,7 @@ def _may_be_empty(contract: Contract) -> bool:
     return contract.external_logic is not None and (contract.source is None or contract.source.empty_behavior is None)
 
 
-def _window_key(run: _Run, read: SourceRead) -> str:
+def _window_name(run: _Run, read: SourceRead) -> str:
     """The window's name in every trace the run leaves; a batch without a window is named after what was read."""
     request, contract = run.request, run.scope.contract
     appends = contract.materialization.strategy == "append"
@@ -206,15 +251,19 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
     with run.step("evaluate"):
         logic = run.request.external_logic
         evaluation = evaluate_source(batch.read, scope, logic, watermark=batch.decision.watermark)
-        prepared = prepare(
-            evaluation, scope, batch.read, destination.target, run.request.window, batch.app, batch.generation
-        )
+        prepared = prepare(evaluation, scope, batch.read, destination.target, batch.attempt)
     with run.step("judge"):
         outcomes = prepared.judged()
         source, good, bad = evaluation.counts()
+        if bad < 0:
+            raise SourceError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
         counts = Counts(source, good, bad, source - good - bad)
         judged = verdict(scope.contract, counts, outcomes)
-    draft = _draft(blank, batch, evaluation, counts, outcomes, judged)
+    draft = replace(
+        _draft(blank, batch, evaluation, counts, outcomes, judged),
+        newest=newest_of(evaluation, counts, scope),
+        external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
+    )
     return _published(run, batch, evaluation, prepared, draft)
 
 
@@ -237,52 +286,94 @@ def _draft(
         versions_read={batch.read.name: version} if version is not None else {},
         watermark=watermark_state(batch.read, evaluation),
         reasons=judged.reasons,
-        generation=batch.generation,
+        generation=batch.attempt.generation,
     )
 
 
 def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepared, draft: RunReport) -> RunReport:
     """Intent, quarantine, target, in this order: bad rows are never lost while good ones are visible."""
-    scope, destination = run.scope, run.destination
-    run.intents.note(Intent(batch.app, batch.generation, destination.target, draft.as_dict()))
-    proof: dict[str, Any] = {
-        "run_id": scope.run_id,
-        "contract": draft.contract,
-        "window": batch.window,
-        "app": batch.app,
-        "generation": batch.generation,
-        "fingerprint": draft.fingerprint,
-        "strategy": scope.contract.materialization.strategy,
-        "counts": draft.as_dict()["counts"],
-        "status": draft.status,
-    }
+    scope, destination, attempt = run.scope, run.destination, batch.attempt
+    run.intents.note(Intent(attempt.app, attempt.generation, destination.target, draft.as_dict()))
+    if draft.status == "blocked":
+        key, at = scope.contract.key, scope.started_at.isoformat()
+        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at))
+    proof = _proof(run, attempt, draft)
     versions: dict[str, int] = {}
-    rows = bad_rows(evaluation.stages, scope, batch.read, batch.window)
+    rows = bad_rows(evaluation.bad_stages(), scope, batch.read, attempt.name)
     if scope.contract.quarantine.enabled:
         with run.step("quarantine"):
             version = write_quarantine(
-                rows, destination.quarantine, scope, batch.window, batch.app, batch.generation, commit_metadata(proof)
-            )
+                rows, destination.quarantine, scope, read_window(scope.contract, attempt.window), attempt.name,
+                attempt.app, attempt.generation, commit_metadata(proof),
+            )  # fmt: skip
         versions |= {"quarantine": version} if version is not None else {}
+        _refuse_changes(batch.read, rows.count() if rows else 0, draft.counts)
+    sample: tuple[dict[str, Any], ...] = ()
     if draft.status == "success":
         with run.step("publish"):
             versions["target"] = prepared.commit(commit_metadata({**proof, "quarantine": versions.get("quarantine")}))
+            run.holds.release(scope.contract.key, attempt.window)
             clean_up(scope.contract, batch.read, scope)
-            _show(run)
+            _arrange(run)
+            sample = _sample(scope.contract, prepared)
     else:
         prepared.discard()
     failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
     rules = row_outcomes(scope.contract, evaluation, failures)
-    return run.ended(replace(draft, row_rules=rules, versions_written=versions))
+    return run.ended(replace(draft, row_rules=rules, versions_written=versions, sample=sample))
 
 
-def _show(run: _Run) -> None:
-    """Let ad-hoc SQL of this process see the table; the run is done, so that it fails at this is only a warning."""
-    if run.destination.reference:
-        try:
-            run.scope.lakehouse.show_to_sql(run.scope.spark, run.destination.reference)
-        except SparkFailure as error:
-            run.scope.warn(f"The table is not visible to ad-hoc SQL: {one_line(error)}")
+def _refuse_changes(read: SourceRead, quarantined: int, counts: Counts) -> None:
+    """Good rows and bad ones are read one after the other: both must have come from the same source."""
+    changed = changed_files(read.snapshot.files)
+    if changed:
+        raise SourceError(f"{changed[0]} was changed while it was read; run again.", changed[0])
+    if quarantined != counts.quarantined:
+        found = f"{counts.quarantined} rows are bad at the first look and {quarantined} at the second"
+        raise EngineError(f"{found}: the source or a rule does not give the same twice.")
+
+
+def _proof(run: _Run, attempt: Attempt, draft: RunReport) -> dict[str, Any]:
+    """What every commit of the run says about it."""
+    return {
+        "run_id": run.scope.run_id,
+        "contract": draft.contract,
+        "window": attempt.name,
+        "app": attempt.app,
+        "generation": attempt.generation,
+        "fingerprint": draft.fingerprint,
+        "external_code": draft.external_code,
+        "strategy": run.scope.contract.materialization.strategy,
+        "counts": draft.as_dict()["counts"],
+        "status": draft.status,
+        "at": draft.started_at.isoformat(),
+    }
+
+
+def _sample(contract: Contract, prepared: Prepared) -> tuple[dict[str, Any], ...]:
+    """Some published rows, masked as they are; only where the contract asks for them."""
+    wanted = contract.extensions.get(SAMPLE_EXTENSION)
+    if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted <= 0:
+        return ()
+    rows = prepared.shown(wanted)
+    found = rows.select(F.to_json(F.struct(*map(column, rows.columns)), {"ignoreNullFields": "false"})).collect()
+    return tuple(json.loads(row[0]) for row in found)
+
+
+def _arrange(run: _Run) -> None:
+    """Order the table and let ad-hoc SQL of this process see it; the run is done, so a failure is only a warning."""
+    scope, destination = run.scope, run.destination
+    if not delta_log.is_table(destination.target):
+        return
+    try:
+        cluster(scope.contract, scope.spark, destination.target)
+    except SparkFailure as error:
+        scope.warn(f"The table is not ordered by `cluster_by`: {one_line(error)}")
+    try:
+        if destination.reference:
+            scope.lakehouse.show_to_sql(scope.spark, destination.reference)
+    except SparkFailure as error:
+        scope.warn(f"The table is not visible to ad-hoc SQL: {one_line(error)}")
 
 
 def _jvm_pid(spark: SparkSession) -> int | None:

@@ -62,6 +62,14 @@ def run_logic(frame: DataFrame, scope: Scope, allowed: ExternalLogicPolicy, proj
     return as_frame(result, frame, scope, said, what)
 
 
+def code_hash(scope: Scope, allowed: ExternalLogicPolicy, project_root: Path) -> str | None:
+    """The sha256 of the file that finishes the rows, so that a report says which code made them."""
+    said = scope.contract.external_logic
+    if said is None:
+        return None
+    return hashlib.sha256(logic_file(scope, said, allowed, project_root).read_bytes()).hexdigest()
+
+
 def logic_file(scope: Scope, said: ExternalLogic, allowed: ExternalLogicPolicy, project_root: Path) -> Path:
     """The file to run; ProjectError says which key of `resources/` would allow it where it may not be run."""
     if said.type == "notebook":

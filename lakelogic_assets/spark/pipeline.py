@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -27,6 +28,7 @@ def run_contracts(
     window: Window = FULL,
     parallel: int | None = None,
     tell: Told = lambda _: None,
+    ignore_gates: bool = False,
 ) -> dict[Key, Progress[RunReport]]:
     """Run the enabled contracts among `keys`; what lies below a failed or blocked one is held back."""
     chosen = [key for key in keys if registry.contracts[key].place.enabled]
@@ -36,12 +38,19 @@ def run_contracts(
         pipeline_run_id=str(uuid.uuid4()),
         external_logic=workspace.logic_policy,
         environment=workspace.project.environment,
+        ignore_gates=ignore_gates,
     )
 
     def run(key: Key) -> RunReport:
         contract = registry.contracts[key]
-        return execute(contract, spark, workspace.lakehouse(contract), workspace.destination(contract), request)
+        own = replace(request, upstream=tuple(registry.graph.upstream[key]))
+        return execute(contract, spark, workspace.lakehouse(contract), workspace.destination(contract), own)
 
     active = workspace.declarations.active
     width = parallel or (active.concurrency.max_parallel_contracts if active else 2)
-    return run_in_order(upstream, run, releases=lambda report: report.status != "blocked", parallel=width, tell=tell)
+    return run_in_order(upstream, run, releases=releases, parallel=width, tell=tell)
+
+
+def releases(report: RunReport) -> bool:
+    """Whether what lies below may run."""
+    return report.status not in ("blocked", "held")

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.rules import dataset_rules
-from lakelogic_assets.errors import SchemaError
+from lakelogic_assets.contract.rules import DatasetRule
+from lakelogic_assets.errors import EngineError, SchemaError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import DatasetRuleOutcome
-from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.evaluation import Evaluation
+from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.evaluation import Evaluation, judge_all
 from lakelogic_assets.spark.held_write import HeldWrite, hold
-from lakelogic_assets.spark.identifiers import column, quoted, text_literal
+from lakelogic_assets.spark.identifiers import column, quoted
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.masking import mask
 from lakelogic_assets.spark.materialization.merge import merge_rows
@@ -30,8 +30,19 @@ from lakelogic_assets.spark.quarantine import SOURCE_COLUMN, table_properties
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, transient_columns, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
+from lakelogic_assets.spark.windows import time_candidates, window_id, window_sql
 
 KEYED_STRATEGIES = ("merge", "scd2")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One evaluation of one window: `name` is the window's in its traces, `app` and `generation` its commits'."""
+
+    window: Window
+    name: str
+    app: str
+    generation: int
 
 
 @dataclass(frozen=True)
@@ -41,16 +52,17 @@ class Prepared:
     commit: Callable[[str], int]
     discard: Callable[[], None]
     judged: Callable[[], tuple[DatasetRuleOutcome, ...]]
+    shown: Callable[[int], DataFrame]
+    """Some of the rows as a reader sees them; after the commit."""
 
 
-def prepare(
-    evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, window: Window, app: str, generation: int
-) -> Prepared:
+def prepare(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     """Run the one job that evaluates the contract; what it leaves can be committed or discarded."""
-    strategy = scope.contract.materialization.strategy
-    if strategy in KEYED_STRATEGIES:
-        return _staged(evaluation, scope, read, target, app, generation)
-    return _held(evaluation, scope, read, target, window, app, generation)
+    if scope.contract.materialization.format == parquet_table.FORMAT:
+        return _as_files(evaluation, scope, read, target, attempt)
+    if scope.contract.materialization.strategy in KEYED_STRATEGIES:
+        return _staged(evaluation, scope, read, target, attempt)
+    return _held(evaluation, scope, read, target, attempt)
 
 
 def finished(frame: DataFrame, scope: Scope, read: SourceRead) -> DataFrame:
@@ -60,32 +72,68 @@ def finished(frame: DataFrame, scope: Scope, read: SourceRead) -> DataFrame:
     return stamped.drop(*[name for name in stamped.columns if name.startswith(HIDDEN_PREFIX)])
 
 
-def _held(
-    evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, window: Window, app: str, generation: int
-) -> Prepared:
+def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     contract = scope.contract
     rows = finished(evaluation.good, scope, read)
-    mode, where = _write_mode(contract, target, window, app)
     if contract.materialization.strategy == "append":
-        rows = rows.withColumn(names.WINDOW_COLUMN, F.lit(app.rsplit("|", 1)[-1]))
+        rows = rows.withColumn(names.WINDOW_COLUMN, F.lit(window_id(attempt.name)).cast("bigint"))
+    mode, where = _write_mode(scope, target, attempt, rows)
     rows = described(rows, contract)
-    options = {"txnAppId": app, "txnVersion": str(generation), **evolution_options(rows, scope, target, mode, where)}
+    options = {
+        "txnAppId": attempt.app,
+        "txnVersion": str(attempt.generation),
+        **evolution_options(rows, scope, target, mode, where),
+    }
     if where:
         options["replaceWhere"] = where
     properties = {**table_properties(rows), **declared_properties(contract)}
-    partition_by = contract.materialization.partition_by
-    held = hold(rows, target, mode=mode, options=options, partition_by=partition_by, properties=properties)
-    return Prepared(held.commit, held.discard, lambda: _judge_files(held, rows, evaluation, scope))
+    held = hold(
+        rows,
+        target,
+        mode=mode,
+        options=options,
+        partition_by=contract.materialization.partition_by,
+        properties=properties,
+    )
+    own = where or _own_window(contract, attempt)
+
+    def shown(limit: int) -> DataFrame:
+        table = scope.spark.read.format("delta").load(target)
+        return (table.where(own) if own else table).limit(limit)
+
+    def judged() -> tuple[DatasetRuleOutcome, ...]:
+        return judge_all(evaluation, scope, lambda rules: _judge_files(held, rows, where, rules, evaluation, scope))
+
+    return Prepared(held.commit, held.discard, judged, shown)
 
 
-def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, app: str, generation: int) -> Prepared:
+def _as_files(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
+    """Plain files, for tables that are not Delta's."""
+    staged = parquet_table.stage(
+        finished(evaluation.good, scope, read), target, scope.contract, attempt.name, attempt.window
+    )
+
+    def commit(metadata: str) -> int:
+        staged.publish(json.loads(metadata))
+        return attempt.generation
+
+    def late(rules: Sequence[DatasetRule]) -> tuple[DatasetRuleOutcome, ...]:
+        return judge(staged.read(scope.spark) if _readable(rules, scope.contract) else evaluation.good, rules, scope)
+
+    def judged() -> tuple[DatasetRuleOutcome, ...]:
+        return judge_all(evaluation, scope, late)
+
+    return Prepared(commit, staged.discard, judged, lambda limit: scope.spark.read.parquet(target).limit(limit))
+
+
+def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     """MERGE reads its source more than once, so the evaluated rows are kept on disk until it is done."""
     staged = evaluation.good.localCheckpoint(eager=True)
     contract = scope.contract
 
     def commit(metadata: str) -> int:
         batch = described(finished(staged, scope, read), contract)
-        txn = Txn(app, generation, metadata)
+        txn = Txn(attempt.app, attempt.generation, metadata)
         properties = {**table_properties(batch), **declared_properties(contract)}
         if contract.materialization.strategy == "scd2":
             result = apply_scd2(
@@ -103,43 +151,78 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
     def discard() -> None:
         staged.unpersist()
 
-    return Prepared(commit, discard, lambda: judge(staged, dataset_rules(contract), scope))
+    return Prepared(
+        commit,
+        discard,
+        lambda: judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
+        lambda limit: finished(staged.limit(limit), scope, read),
+    )
 
 
 def _judge_files(
-    held: HeldWrite, rows: DataFrame, evaluation: Evaluation, scope: Scope
+    held: HeldWrite,
+    rows: DataFrame,
+    where: str | None,
+    rules: Sequence[DatasetRule],
+    evaluation: Evaluation,
+    scope: Scope,
 ) -> tuple[DatasetRuleOutcome, ...]:
-    """Judge what was written, column by column from the new files, unless masking changed a column that is judged."""
-    rules = dataset_rules(scope.contract)
-    if not rules:
-        return ()
-    wanted = columns_of(rules)
-    masked = {field.name for field in scope.contract.model.fields if field.masking not in (None, "hash", "tokenize")}
+    """Judge what was written, column by column from the new files, unless masking changed a column that is judged.
+
+    What a replacing write copies of other windows lies among the new files too, and is none of this run's rows.
+    """
     files = held.files()
-    readable = wanted is not None and not wanted & masked and not scope.contract.materialization.partition_by
+    readable = _readable(rules, scope.contract) and not scope.contract.materialization.partition_by
     if not readable or not files or table_properties(rows):
         return judge(evaluation.good, rules, scope)
-    return judge(scope.spark.read.schema(rows.schema).parquet(*files), rules, scope)
+    written = scope.spark.read.schema(rows.schema).parquet(*files)
+    return judge(written.where(where) if where else written, rules, scope)
 
 
-def _write_mode(contract: Contract, target: str, window: Window, app: str) -> tuple[str, str | None]:
+def _readable(rules: Sequence[DatasetRule], contract: Contract) -> bool:
+    """Whether masked rows answer the rules like clear ones."""
+    wanted = columns_of(rules)
+    masked = {field.name for field in contract.model.fields if field.masking not in (None, "hash", "tokenize")}
+    return wanted is not None and not wanted & masked
+
+
+def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) -> tuple[str, str | None]:
     """How the new files relate to what is there: beside it, instead of it, or instead of one window of it."""
-    strategy = contract.materialization.strategy
-    exists = delta_log.is_table(target)
-    if strategy == "append":
-        # Only a window that was written before has rows to replace.
-        again = exists and delta_log.transaction_version(target, app) is not None
-        where = f"{names.WINDOW_COLUMN} = {text_literal(app.rsplit('|', 1)[-1])}"
-        return ("Overwrite", where) if again else ("Append", None)
-    date_column = contract.materialization.reprocess_date_column or next(
-        iter(contract.materialization.partition_by), None
-    )
-    if window.is_full or date_column is None or not exists:
-        return "Overwrite", None
-    moment = f"CAST({quoted(date_column)} AS TIMESTAMP)"
-    bounds = [f"{moment} >= TIMESTAMP '{window.start:%Y-%m-%d %H:%M:%S}'" if window.start else ""]
-    bounds.append(f"{moment} < TIMESTAMP '{window.end:%Y-%m-%d %H:%M:%S}'" if window.end else "")
-    return "Overwrite", " AND ".join(bound for bound in bounds if bound)
+    contract, window = scope.contract, attempt.window
+    materialization = contract.materialization
+    if not delta_log.is_table(target):
+        return ("Append" if materialization.strategy == "append" else "Overwrite"), None
+    again = delta_log.transaction_version(target, attempt.app) is not None
+    if again and not window.is_full and materialization.reprocess_policy == "fail":
+        raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
+    there = set(scope.spark.read.format("delta").load(target).columns)
+    types = {name: kind for name, kind in types_of(rows).items() if name in there}
+    bounds = window_sql(types, time_candidates(contract, window), window)
+    if materialization.strategy != "append":
+        return "Overwrite", bounds
+    own = _own_window(contract, attempt) if names.WINDOW_COLUMN in there else "FALSE"
+    if bounds and materialization.reprocess_policy != "append":
+        # Another window that reaches into this one may have written some of its rows.
+        return "Overwrite", f"({own}) OR ({bounds})"
+    # Only a window that was written before has rows to replace.
+    return ("Overwrite", own) if again else ("Append", None)
+
+
+def cluster(contract: Contract, spark: SparkSession, target: str) -> None:
+    """Give the table the order that the contract says; partitions are an order of their own, which OPTIMIZE refines."""
+    wanted = contract.materialization.cluster_by
+    if not wanted or contract.materialization.partition_by:
+        return
+    detail = spark.sql(f"DESCRIBE DETAIL delta.{quoted(target)}").collect()[0]
+    if list(detail["clusteringColumns"]) != list(wanted):
+        spark.sql(f"ALTER TABLE delta.{quoted(target)} CLUSTER BY ({', '.join(map(quoted, wanted))})")
+
+
+def _own_window(contract: Contract, attempt: Attempt) -> str | None:
+    """What tells the rows of an append from those of all others."""
+    if contract.materialization.strategy != "append":
+        return None
+    return f"{names.WINDOW_COLUMN} = {window_id(attempt.name)}"
 
 
 def evolution_options(rows: DataFrame, scope: Scope, target: str, mode: str, where: str | None) -> dict[str, str]:
@@ -193,6 +276,8 @@ def declared_properties(contract: Contract) -> dict[str, str]:
     """Table properties of the contract; statistics leave out personal data, which would outlive its deletion."""
     declared = contract.materialization.table_properties or {}
     properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in declared.items()}
+    if contract.materialization.compaction and contract.materialization.compaction.auto:
+        properties.setdefault("delta.autoOptimize.autoCompact", "true")
     if any(field.is_personal for field in contract.model.fields) and "delta.dataSkippingStatsColumns" not in properties:
         properties["delta.dataSkippingStatsColumns"] = ",".join(_without_personal_data(contract)[:32])
     return properties

@@ -10,14 +10,16 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets import names
+from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.identifiers import column, text_literal
+from lakelogic_assets.spark.identifiers import column, quoted, text_literal
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.masking import mask, mask_map
 from lakelogic_assets.spark.quality.one_pass import Stage
-from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
+from lakelogic_assets.spark.windows import time_candidates, window_sql
 
 SOURCE_COLUMN = f"{HIDDEN_PREFIX}source"
 
@@ -33,36 +35,33 @@ class BadRows:
         """Rule → rows that broke it; schema reasons count under their text."""
         found: dict[str, int] = {}
         for stage, observation in self.observations:
-            values = observation.get
-            for index, reason in enumerate(stage.reasons):
-                name = reason.rule.name if reason.rule else reason.message
-                found[name] = found.get(name, 0) + int(values.get(str(index)) or 0)
+            for name, rows in stage.failures(observation).items():
+                found[name] = found.get(name, 0) + rows
         return found
+
+    def count(self) -> int:
+        return sum(int(observation.get["rows"]) for _, observation in self.observations)
 
 
 def bad_rows(stages: Sequence[Stage], scope: Scope, read: SourceRead, window: str) -> BadRows | None:
-    """The bad rows of all stages that have any, masked and stamped like good ones."""
-    frames, observations = [], []
-    for stage in stages:
-        if stage.masks and stage.bad_rows:
-            observation = Observation()
-            counters = [measure.alias(name) for name, measure in stage.counters().items()]
-            frames.append(stage.bad().observe(observation, *counters).drop(*stage.counter_columns()))
-            observations.append((stage, observation))
-    if not frames:
+    """The bad rows of stages that have any, masked and stamped like good ones."""
+    if not stages:
         return None
-    frame = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
-    return BadRows(_finished(frame, scope, read, window), tuple(observations))
+    found = [(stage, *stage.bad()) for stage in stages]
+    frame = reduce(
+        lambda left, right: left.unionByName(right, allowMissingColumns=True), [rows for _, rows, _ in found]
+    )
+    return BadRows(_finished(frame, scope, read, window), tuple((stage, counts) for stage, _, counts in found))
 
 
 def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> DataFrame:
     engine = (names.ERRORS_COLUMN, names.CATEGORIES_COLUMN, names.RAW_COLUMN)
     business = sorted(name for name in frame.columns if name not in engine and not name.startswith(HIDDEN_PREFIX))
-    identity = F.xxhash64(*[column(name).cast("string") for name in business], column(names.RAW_COLUMN).cast("string"))
+    identity = ", ".join(f"CAST({quoted(name)} AS STRING)" for name in (*business, names.RAW_COLUMN))
     contract = scope.contract
     frame = frame.withColumns(
         {
-            names.ROW_ID_COLUMN: F.hex(identity),
+            names.ROW_ID_COLUMN: F.expr(f"hex(xxhash64({identity}))"),
             names.RAW_COLUMN: mask_map(column(names.RAW_COLUMN), contract),
             names.QUARANTINE_STATE_COLUMN: F.lit("active"),
             names.QUARANTINE_REPROCESSED_COLUMN: F.lit(False),
@@ -79,16 +78,15 @@ def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> 
 
 
 def write_quarantine(
-    rows: BadRows | None, path: str, scope: Scope, window: str, app: str, generation: int, metadata: str
+    rows: BadRows | None, path: str, scope: Scope, window: Window, name: str, app: str, generation: int, metadata: str
 ) -> int | None:
-    """Replace what this window left in quarantine by what it leaves now; the version, or None when nothing changes."""
-    known = delta_log.transaction_version(path, app) is not None
-    if rows is None and not known:
+    """Replace what this window left in quarantine by what it leaves now; the version, or None when nothing changes.
+
+    `window` is what was read: rows of other windows that it reaches into were judged again and are replaced too.
+    """
+    where = _replaced(path, scope, window, name)
+    if rows is None and not _has_rows(path, scope, window, app, where):
         return None
-    owner = "/".join(scope.contract.key)
-    where = (
-        f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal(owner)} AND {names.WINDOW_COLUMN} = {text_literal(window)}"
-    )
     if rows is None:
         rows_frame = scope.spark.read.format("delta").load(path).limit(0)
     else:
@@ -107,6 +105,29 @@ def write_quarantine(
             writer = writer.option(key, value)
         writer.mode("append").save(path)
     return delta_log.version(path)
+
+
+def _has_rows(path: str, scope: Scope, window: Window, app: str, where: str) -> bool:
+    """Whether something of the window may be in quarantine, left by it or by another that reaches into it."""
+    if delta_log.transaction_version(path, app) is not None:
+        return True
+    overwrites = scope.contract.quarantine.write_mode == "overwrite"
+    if (window.is_full and not overwrites) or not delta_log.is_table(path):
+        return False
+    return not scope.spark.read.format("delta").load(path).where(where).isEmpty()
+
+
+def _replaced(path: str, scope: Scope, window: Window, name: str) -> str:
+    """What the new rows stand instead of: those of the window, or with `write_mode: overwrite` all of the contract."""
+    owner = f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal('/'.join(scope.contract.key))}"
+    if scope.contract.quarantine.write_mode == "overwrite":
+        return owner
+    own = f"{names.WINDOW_COLUMN} = {text_literal(name)}"
+    if delta_log.is_table(path):
+        types = types_of(scope.spark.read.format("delta").load(path))
+        bounds = window_sql(types, time_candidates(scope.contract, window), window)
+        own = f"({own} OR ({bounds}))" if bounds else own
+    return f"{owner} AND {own}"
 
 
 def _fitted(frame: DataFrame, path: str, scope: Scope) -> DataFrame:

@@ -6,9 +6,11 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RowRuleOutcome, RunReport, SchemaFindings
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.holds import Holds
 from lakelogic_assets.spark.intents import Intents
 from lakelogic_assets.spark.run_log import append_run
 
@@ -17,14 +19,19 @@ def recover(destination: Destination, environment: str | None) -> None:
     """Log the runs whose target was committed, mark the others as abandoned; the caller holds the table's lock."""
     intents = Intents(destination.intents, destination.target)
     for intent in intents.open():
-        committed = (delta_log.transaction_version(destination.target, intent.app) or 0) >= intent.generation
+        done = delta_log.transaction_version(destination.target, intent.app)
+        done = parquet_table.generation(destination.target, intent.app) if done is None else done
+        committed = (done or 0) >= intent.generation
         draft = dict(intent.report)
         if not committed:
             draft |= {
                 "status": "failed",
                 "error": "The run ended before it was published; its window is evaluated again.",
             }
-        append_run(destination.run_log, destination.run_files, report_from(draft), environment)
+        report = report_from(draft)
+        append_run(destination.run_log, destination.run_files, report, environment)
+        if committed:
+            Holds(destination.holds).release(tuple(report.contract.split("/")), Window.from_dict(report.window))
         intents.forget(intent.app)
 
 
@@ -45,4 +52,5 @@ def report_from(data: dict[str, Any]) -> RunReport:
         added_to_target=tuple(found.get("added_to_target", ())),
     )
     values["warnings"], values["reasons"] = tuple(values.get("warnings", ())), tuple(values.get("reasons", ()))
+    values["sample"] = tuple(values.get("sample", ()))
     return RunReport(**values)

@@ -10,9 +10,10 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.fingerprint import fingerprint
 from lakelogic_assets.contract.rules import row_rules
 from lakelogic_assets.plan.window import Window
-from lakelogic_assets.report.run import RowRuleOutcome, RunReport, SchemaFindings
+from lakelogic_assets.report.run import Counts, RowRuleOutcome, RunReport, SchemaFindings
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import Evaluation
+from lakelogic_assets.spark.freshness import freshness_column, is_stamped
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 
@@ -44,7 +45,7 @@ def row_outcomes(contract: Contract, evaluation: Evaluation, failures: Mapping[s
     """Every rule of the contract with the rows that broke it, and the schema's own findings behind them."""
     failed = dict(failures)
     for stage in evaluation.stages:
-        for name, rows in stage.watched_rows().items():
+        for name, rows in stage.watched_rows().items() if stage.watched else ():
             failed[name] = failed.get(name, 0) + rows
     outcomes = [
         RowRuleOutcome(rule.name, rule.severity, rule.category, rule.phase, failed.pop(rule.name, 0), rule.description)
@@ -69,3 +70,11 @@ def watermark_state(read: SourceRead, evaluation: Evaluation) -> dict[str, Any]:
     if evaluation.watermark:
         state["value"] = evaluation.watermark_value()
     return state
+
+
+def newest_of(evaluation: Evaluation, counts: Counts, scope: Scope) -> str | None:
+    """How new the run's rows are, where the contract or its registry has a column that says so."""
+    name = freshness_column(scope.contract)
+    if name and is_stamped(scope.contract, name):
+        return scope.started_at.isoformat() if counts.good else None
+    return evaluation.newest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from deltalake import DeltaTable, write_deltalake
 
+from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.log import COLUMNS, COUNT, NUMBER, TIME, log_row
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.delta_log import is_table
@@ -19,6 +21,7 @@ from lakelogic_assets.spark.locks import table_lock
 _ARROW = {COUNT: pa.int64(), NUMBER: pa.float64(), TIME: pa.timestamp("us", tz="UTC")}
 SCHEMA = pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind in COLUMNS.items()])
 
+_REPORT = "report_json"
 _FINISHED_WITH_DATA = ("success",)
 
 
@@ -35,7 +38,7 @@ def append_run(path: str, files: Path | None, report: RunReport, environment: st
 def last_success(
     path: str, table: str, layer: str | None, domain: str | None, system: str | None
 ) -> dict[str, Any] | None:
-    """The newest run that committed data, as its report; None when there is no log or no such run."""
+    """The newest run that committed all there was, as its report; None when there is no log or no such run."""
     if not is_table(path):
         return None
     chosen = (pads.field("dataset") == table) & pads.field("status").isin(_FINISHED_WITH_DATA)
@@ -45,11 +48,43 @@ def last_success(
     rows = (
         DeltaTable(path).to_pyarrow_dataset().to_table(columns=["timestamp", "report_json"], filter=chosen).to_pylist()
     )
-    if not rows:
-        return None
-    newest = max(rows, key=lambda row: row["timestamp"])
-    report: dict[str, Any] = json.loads(newest["report_json"])
-    return report
+    for row in sorted(rows, key=lambda row: row["timestamp"], reverse=True):
+        report: dict[str, Any] = json.loads(row["report_json"])
+        # A window that was run again says nothing about how far the others have come.
+        if Window.from_dict(report["window"]).is_full:
+            return report
+    return None
+
+
+def read_runs(
+    path: str,
+    *,
+    since: datetime | None = None,
+    contract: str | None = None,
+    limit: int | None = None,
+    with_reports: bool = False,
+) -> list[dict[str, Any]]:
+    """Runs as plain rows, newest first; `contract` is `domain/table`. Without a log there are none.
+
+    Whole reports, the widest column by far, are read and parsed only for those who ask, under `report`.
+    """
+    if not is_table(path):
+        return []
+    chosen = None
+    if since is not None:
+        chosen = pads.field("timestamp") >= pa.scalar(since, _ARROW[TIME])
+    if contract is not None:
+        of_contract = pads.field("contract") == contract
+        chosen = of_contract if chosen is None else chosen & of_contract
+    columns = [name for name in COLUMNS if with_reports or name != _REPORT]
+    rows = DeltaTable(path).to_pyarrow_dataset().to_table(columns=columns, filter=chosen)
+    rows = rows.sort_by([("timestamp", "descending")])
+    found: list[dict[str, Any]] = rows.slice(0, limit).to_pylist()
+    for row in found:
+        if with_reports:
+            text = row.pop(_REPORT)
+            row["report"] = json.loads(text) if text else None
+    return found
 
 
 def _write_atomically(path: Path, text: str) -> None:

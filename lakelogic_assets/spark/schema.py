@@ -18,6 +18,8 @@ from lakelogic_assets.spark.identifiers import column
 HIDDEN_PREFIX = "__ll_"
 """Columns of the engine's own that never reach a table."""
 
+_UNCAST = f"{HIDDEN_PREFIX}uncast_"
+
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _FRACTIONS = (T.FloatType, T.DoubleType, T.DecimalType)
 _COMPLEX = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
@@ -27,6 +29,21 @@ _COMPLEX = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 _NUMBER_FORM = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 _INTEGER_FORM = r"^\s*[+-]?[0-9]+\s*$"
 _DATE_FORM = r"^\s*[+-]?[0-9]{4,}-[0-9]{1,2}-[0-9]{1,2}([T ].*)?\s*$"
+
+
+def uncast_column(name: str, type_name: str) -> str:
+    """The hidden column that keeps what a `cast` step could not cast, until its row is judged."""
+    return f"{_UNCAST}{type_name}|{name}"
+
+
+def uncast_columns(frame: DataFrame) -> dict[str, tuple[str, str]]:
+    """Hidden column → the column and the type that a `cast` step asked for."""
+    found = {}
+    for hidden in frame.columns:
+        if hidden.startswith(_UNCAST):
+            type_name, _, name = hidden.removeprefix(_UNCAST).partition("|")
+            found[hidden] = (name, type_name)
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -125,6 +142,8 @@ def replaces_late(contract: Contract) -> bool:
 
 def unknown_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     """Columns that arrived and nobody declares; the engine's own and those of the contract's steps do not count."""
+    if not contract.model.fields:
+        return ()  # without a model the source's own columns are the shape
     known = {name.casefold() for name in contract.model.by_name} | {n.casefold() for n in created_in(contract, "pre")}
     known |= {name.casefold() for name in contract.lineage.columns.values()}
     return tuple(

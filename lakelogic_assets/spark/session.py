@@ -51,6 +51,10 @@ SETTINGS: Final = {
     "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
     # Many derived columns times many predicates make the optimizer run for minutes.
     "spark.sql.constraintPropagation.enabled": "false",
+    # Every call on a Column would look up the line of Python it stands in, which is always one of ours.
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # A contract's text means itself: `${env:HOME}` is not filled in from the machine it runs on.
+    "spark.sql.variable.substitute": "false",
     # The Arrow path of Python functions needs pandas, which nothing else here does.
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
 }

@@ -10,10 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.rules import dataset_rules
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.report.run import Counts, RunReport
-from lakelogic_assets.spark.evaluation import evaluate_source
+from lakelogic_assets.spark.evaluation import evaluate_source, judge_all
 from lakelogic_assets.spark.execute import RunRequest, new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.publishing import finished
@@ -45,7 +44,7 @@ def _judged(
     evaluation = evaluate_source(read, scope, request.external_logic)
     # Kept on disk, so that what the caller looks at is what was counted.
     staged = evaluation.good.localCheckpoint(eager=True)
-    rows = bad_rows(evaluation.stages, scope, read, "validate")
+    rows = bad_rows(evaluation.bad_stages(), scope, read, "validate")
     bad = rows.frame.localCheckpoint(eager=True) if rows else _no_bad_rows(request.frame, scope.spark)
     source, good, failed = evaluation.counts()
     failures = rows.failures() if rows else {}
@@ -53,7 +52,7 @@ def _judged(
         blank_report(scope, None, request.window),
         counts=Counts(source, good, failed, source - good - failed),
         row_rules=row_outcomes(contract, evaluation, failures),
-        dataset_rules=judge(staged, dataset_rules(contract), scope),
+        dataset_rules=judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
         schema=schema_findings(evaluation),
         source="frame",
         warnings=tuple(warnings),

@@ -1,6 +1,7 @@
 """Time windows."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 from lakelogic_assets.plan.window import Window
 
@@ -25,3 +26,41 @@ def test_a_range_includes_both_of_its_days() -> None:
 def test_a_window_without_bounds_is_all_there_is() -> None:
     assert Window.full().is_full
     assert Window.full().as_dict() == {"key": "full", "start": None, "end": None}
+
+
+def test_windows_that_only_touch_do_not_overlap() -> None:
+    assert not Window.day("2026-02-03").overlaps(Window.day("2026-02-04"))
+    assert Window.day("2026-02-03").overlaps(Window.range("2026-02-01", "2026-02-03"))
+    assert Window.full().overlaps(Window.day("2026-02-03"))
+    assert Window.day("2026-02-03").overlaps(Window.full())
+
+
+def of_region(region: str) -> Window:
+    return replace(Window.day("2026-02-03"), key=f"2026-02-03|{region}", values=(("region", region),))
+
+
+def test_windows_of_different_values_share_no_row() -> None:
+    assert not of_region("eu").overlaps(of_region("us"))
+    assert of_region("eu").overlaps(Window.day("2026-02-03"))
+    assert not of_region("eu").is_full
+    assert Window("eu", values=(("region", "eu"),)).overlaps(of_region("eu"))
+
+
+def test_a_window_covers_only_what_lies_wholly_in_it() -> None:
+    assert Window.full().covers(of_region("eu"))
+    assert Window.day("2026-02-03").covers(of_region("eu"))
+    assert not of_region("eu").covers(Window.day("2026-02-03"))
+    assert not Window.day("2026-02-03").covers(Window.full())
+    assert Window.range("2026-02-01", "2026-02-05").covers(Window.day("2026-02-05"))
+    assert not Window.range("2026-02-01", "2026-02-05").covers(Window.day("2026-02-06"))
+
+
+def test_a_window_comes_back_from_its_json_as_it_was() -> None:
+    paris = replace(Window.day("2026-02-03", "Europe/Paris"), values=(("region", "eu"),))
+    for window in (Window.full(), of_region("eu"), paris):
+        assert Window.from_dict(window.as_dict()) == window
+
+
+def test_days_are_those_of_the_windows_zone() -> None:
+    assert Window.day("2026-02-03", "America/New_York").local_days == (date(2026, 2, 3), date(2026, 2, 4))
+    assert replace(Window.day("2026-02-03"), zone="Europe/Paris").local_days is None

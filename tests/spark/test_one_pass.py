@@ -7,7 +7,11 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
+import pytest
+
 from lakelogic_assets.contract.rules import row_rules
+from lakelogic_assets.errors import EngineError
+from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.execute import RunRequest, new_scope
 from lakelogic_assets.spark.quality.one_pass import evaluate
 
@@ -133,3 +137,39 @@ def test_filters_and_columns_reach_the_scan(sandbox: Sandbox) -> None:
     assert "unused" not in plan.split("ReadSchema")[1]
     assert re.search(r"PushedFilters: \[[^\]]*at", plan), plan
     assert [row["id"] for row in read.frame.collect()] == [2]
+
+
+def test_where_the_source_counts_itself_rules_and_split_are_one_loop(sandbox: Sandbox) -> None:
+    from lakelogic_assets.contract.resources import ExternalLogicPolicy
+    from lakelogic_assets.spark.evaluation import evaluate_source
+    from lakelogic_assets.spark.sources import Boundary, read_source
+
+    write_rows(sandbox, sandbox.spark.range(100).selectExpr("id", "IF(id < 3, 1007, id) AS v"))
+    processor = sandbox.processor(CONTRACT)
+    lakehouse = processor.workspace.lakehouse(processor.contract)
+    scope = new_scope(processor.contract, sandbox.spark, lakehouse, RunRequest(), [])
+    evaluation = evaluate_source(read_source(scope, Boundary()), scope, ExternalLogicPolicy())
+    plan = plan_of(evaluation.good)
+    assert len(re.findall(r"= 1039\b", plan)) == 1, "a rule stands once: the filter was not pushed through the masks"
+    assert plan.index("CollectMetrics") < plan.index("Filter"), "nothing stands between masks and split"
+    assert plan.count("*(") == plan.count("*(1)"), "from the scan to the split all is one generated loop"
+    assert "_metadata" not in plan, "nobody asked for the file of a row"
+    evaluation.good.collect()
+    assert evaluation.counts() == (100, 97, 3)
+
+
+def test_a_file_that_changes_while_it_is_read_ends_the_run(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lakelogic_assets.spark import execute as running
+
+    folder = write_rows(sandbox, sandbox.spark.range(100).selectExpr("id", "id AS v"))
+    whole = running.write_quarantine
+
+    def meddled(*arguments: object) -> object:
+        for file in folder.glob("*.parquet"):
+            file.touch()
+        return whole(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(running, "write_quarantine", meddled)
+    with pytest.raises(EngineError, match="was changed while it was read"):
+        sandbox.processor(CONTRACT).run()
+    assert not delta_log.is_table(sandbox.processor(CONTRACT).destination.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -229,3 +230,38 @@ def test_an_undeclared_operation_column_steers_the_merge_and_is_not_stored(sandb
     found = sandbox.target(text, "id", names.IS_DELETED_COLUMN)
     assert [(key, bool(gone)) for key, gone in found] == [(1, True), (2, False)]
     assert "op" not in sandbox.spark.read.format("delta").load(sandbox.processor(text).destination.target).columns
+
+
+@pytest.mark.parametrize("strategy", ["strategy: append", "strategy: overwrite", "strategy: merge"])
+def test_a_new_table_orders_its_rows_by_cluster_by(sandbox: Sandbox, strategy: str) -> None:
+    text = MODEL + f"primary_key: [id]\nmaterialization: {{{strategy}, cluster_by: [day, id]}}"
+    for day in ("2024-01-01", "2024-01-02"):
+        sandbox.run(text, [(int(day[-1]), 5.0, day)], SCHEMA, window=Window.day(day))
+    target = sandbox.processor(text).destination.target
+    detail = sandbox.spark.sql(f"DESCRIBE DETAIL delta.`{target}`").collect()[0]
+    assert detail["clusteringColumns"] == ["day", "id"]
+
+
+def test_a_report_says_which_code_finished_its_rows(sandbox: Sandbox) -> None:
+    code = "def run(rows):\n    return rows\n"
+    (sandbox.folder / "logic.py").write_text(code)
+    text = MODEL + "external_logic: {type: python, path: logic.py, engine: spark}"
+    report = sandbox.run(text, ROWS, SCHEMA)
+    assert report.external_code == hashlib.sha256(code.encode()).hexdigest()
+
+
+def test_a_dataset_rule_of_phase_pre_sees_the_rows_of_the_split(sandbox: Sandbox) -> None:
+    rules = "dataset_rules: [{name: all, sql: COUNT(*) >= 2, phase: pre}, {name: some, sql: COUNT(*) = 1}]"
+    text = MODEL.replace("quality: {", f"quality: {{{rules}, ")
+    text += "transformations: [{filter: {sql: id = 1}, phase: post}]\nmaterialization: {strategy: append}"
+    report = sandbox.run(text, ROWS, SCHEMA)
+    assert {rule.name: rule.passed for rule in report.dataset_rules} == {"all": True, "some": True}
+
+
+def test_a_quarantine_may_keep_only_what_the_last_run_left(sandbox: Sandbox) -> None:
+    text = MODEL + "materialization: {strategy: append}\nquarantine: {write_mode: overwrite}"
+    sandbox.run(text, ROWS, SCHEMA, window=DAY)
+    sandbox.run(text, [(7, -1.0, "2024-01-02")], SCHEMA, window=Window.day("2024-01-02"))
+    assert sandbox.quarantine(text, "id") == [(7,)]
+    sandbox.run(text, [(8, 1.0, "2024-01-03")], SCHEMA, window=Window.day("2024-01-03"))
+    assert sandbox.quarantine(text, "id") == []

@@ -353,3 +353,9 @@ def test_the_identity_of_a_source_changes_with_its_files_only(read: Read, folder
     assert first.max_mtime == first.files[0].mtime
     os.utime(folder / "a.csv", (1, 1))
     assert read().snapshot.identity != first.identity
+
+
+def test_avro_is_read_with_what_spark_ships(read: Read, folder: Path, spark: Any) -> None:
+    writer = spark.sql("SELECT 1 AS id, 'x' AS v, DATE'2026-02-03' AS day").coalesce(1).write.mode("overwrite")
+    writer.format("org.apache.spark.sql.avro.AvroFileFormat").save(str(folder))
+    assert rows(read("avro")) == [{"id": 1, "v": "x", "day": date(2026, 2, 3)}]

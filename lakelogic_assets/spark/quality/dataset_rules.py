@@ -18,8 +18,13 @@ from lakelogic_assets.spark.identifiers import column, find_name
 from lakelogic_assets.spark.scope import Scope
 
 
-def judge(frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope) -> tuple[DatasetRuleOutcome, ...]:
-    """What the rules find in the frame: one aggregation for those about columns, one query each for free SQL."""
+def judge(
+    frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope, *, measured_on: DataFrame | None = None
+) -> tuple[DatasetRuleOutcome, ...]:
+    """What the rules find in the frame: one aggregation for those about columns, one query each for free SQL.
+
+    `measured_on` are the same rows with an observation on them: they are run through even if no rule needs it.
+    """
     injected = set(scope.contract.scd2.injected_columns if scope.contract.scd2 else ())
     outcomes: dict[str, DatasetRuleOutcome] = {}
     measured: dict[str, tuple[DatasetRule, Column]] = {}
@@ -32,7 +37,8 @@ def judge(frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope) -> tuple
             outcomes[rule.name] = _judged(rule, _query_value(frame, rule.test, scope), None)
         else:
             measured[f"r{len(measured)}"] = (rule, _measure(rule, scope))
-    values = _aggregated(frame, {key: value for key, (_, value) in measured.items()})
+    measures = {key: value for key, (_, value) in measured.items()}
+    values = _aggregated(measured_on or frame, measures) if measures or measured_on else {}
     for key, (rule, _) in measured.items():
         outcomes[rule.name] = _judged(rule, values[key], values["rows"])
     return tuple(outcomes[rule.name] for rule in rules)
@@ -74,8 +80,6 @@ def _measure(rule: DatasetRule, scope: Scope) -> Column:
 
 
 def _aggregated(frame: DataFrame, measures: dict[str, Column]) -> dict[str, Any]:
-    if not measures:
-        return {}
     row = frame.agg(F.count(F.lit(1)).alias("rows"), *[value.alias(key) for key, value in measures.items()]).first()
     return row.asDict() if row else {}
 

@@ -1,13 +1,17 @@
 """All row checks of a phase in one projection: a bit for every reason, one mask to split by.
 
-A filter on a computed column would be pushed through the projection and every rule evaluated twice. The `observe`
-between the two is the fence that keeps the optimizer from doing so, and counts the rows on the way.
+A filter on a computed column would be pushed through the projection and every rule evaluated twice. An `observe`
+between the two keeps the optimizer from doing so, and counts the rows on the way. Where the count is known otherwise,
+a mask that calls itself nondeterministic does the same within one generated loop, which is faster.
+
+Masks are put together as text: every call of PySpark's `Column` costs milliseconds, and there are many rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
@@ -16,7 +20,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets import names
 from lakelogic_assets.contract.rules import RowRule
 from lakelogic_assets.spark.expressions import ERROR_ISOLATION, any_of
-from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.identifiers import column, quoted, text_literal
 from lakelogic_assets.spark.quality.joins import Reference, answer_joins
 from lakelogic_assets.spark.quality.row_rules import passes, shown_rule
 from lakelogic_assets.spark.schema import (
@@ -26,13 +30,17 @@ from lakelogic_assets.spark.schema import (
     casts_for,
     data_type,
     missing_columns,
+    uncast_columns,
     unknown_columns,
 )
 from lakelogic_assets.spark.scope import Scope
 
 BITS_PER_MASK = 60
 RAW_PREFIX = f"{HIDDEN_PREFIX}raw_"
-_ROWS, _BAD = "rows", "bad"
+_ROWS, _BAD, _FAILED = "rows", "bad", "failed"
+_TEST = f"{HIDDEN_PREFIX}test_"
+# The number of a partition is never negative, so this is 0; the optimizer only sees that it may not be moved.
+_BARRIER = "CAST(shiftright(spark_partition_id(), 31) AS BIGINT)"
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,19 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Test:
+    """What a reason looks at: a column, and whether a row is bad by it as SQL over that column's name."""
+
+    reason: Reason
+    value: Column
+    fails: str
+
+    @classmethod
+    def of_rule(cls, reason: Reason, passes: Column, *, null_passes: bool) -> Test:
+        return cls(reason, passes, f"NOT coalesce(TRY_CAST({{}} AS BOOLEAN), {str(null_passes).lower()})")
+
+
+@dataclass(frozen=True)
 class Stage:
     """Rows with their masks: nothing has been evaluated yet."""
 
@@ -55,63 +76,102 @@ class Stage:
     masks: tuple[str, ...]
     raw: Mapping[str, str]
     extra: tuple[str, ...]
-    observation: Observation
+    observation: Observation | None
+    """What was counted between masks and split; None where rows are counted elsewhere."""
     missing: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     casts: Mapping[str, str] = field(default_factory=dict)
 
     def good(self) -> DataFrame:
         """The rows that no reason holds back, without the columns of the evaluation."""
-        passed = self.frame.where(~self._is_bad()) if self.masks else self.frame
+        passed = self.frame.where(f"NOT ({self._is_bad()})") if self.masks else self.frame
         return passed.drop(*self.masks, *self.raw.values(), *self.extra)
 
-    def bad(self) -> DataFrame:
-        """The rows that some reason holds back, with all of their reasons."""
-        failed = self.frame.where(self._is_bad())
-        found = [F.when(self._bit(index), F.lit(reason.message)) for index, reason in enumerate(self.reasons)]
-        kinds = [F.when(self._bit(index), F.lit(reason.category)) for index, reason in enumerate(self.reasons)]
+    def bad(self) -> tuple[DataFrame, Observation]:
+        """The rows that some reason holds back, with all of their reasons, and how many each reason holds back.
+
+        The count also keeps the code of the masks and that of the reasons apart: together they would be too long for
+        Java to compile.
+        """
+        observation = Observation()
+        counts = ", ".join(f"count_if({self._bit(index)})" for index in range(len(self.reasons)))
+        failed = self.frame.where(self._is_bad()).observe(
+            observation, F.count(F.lit(1)).alias(_ROWS), F.expr(f"array({counts})").alias(_FAILED)
+        )
         failed = failed.withColumns(
             {
-                names.ERRORS_COLUMN: F.array_compact(F.array(*found)),
-                names.CATEGORIES_COLUMN: F.array_distinct(F.array_compact(F.array(*kinds))),
+                names.ERRORS_COLUMN: F.expr(self._found()),
+                names.CATEGORIES_COLUMN: F.expr(self._categories()),
                 names.RAW_COLUMN: self._raw_values(),
-                **{_counter(index): self._bit(index) for index in range(len(self.reasons))},
             }
         )
-        return failed.drop(*self.masks, *self.raw.values(), *self.extra)
+        return failed.drop(*self.masks, *self.raw.values(), *self.extra), observation
 
-    def counters(self) -> dict[str, Column]:
-        """For the job that writes bad rows: how many rows each reason holds back."""
-        return {str(index): F.count_if(F.col(_counter(index))) for index in range(len(self.reasons))}
+    def failures(self, observation: Observation) -> dict[str, int]:
+        """Rule → rows that broke it, from what `bad` counted; schema reasons count under their text."""
+        found: dict[str, int] = {}
+        for reason, count in zip(self.reasons, observation.get[_FAILED], strict=True):
+            name = reason.rule.name if reason.rule else reason.message
+            found[name] = found.get(name, 0) + int(count)
+        return found
 
-    def counter_columns(self) -> tuple[str, ...]:
-        return tuple(_counter(index) for index in range(len(self.reasons)))
+    def failure_counts(self) -> dict[str, int]:
+        """Rule → rows that broke it, counted by a job of its own over the rows that broke any."""
+        counts = ", ".join(f"count_if({self._bit(index)})" for index in range(len(self.reasons)))
+        row = self.frame.where(self._is_bad()).agg(F.expr(f"array({counts})").alias(_FAILED)).first()
+        found = row[_FAILED] if row else ()
+        return {reason.rule.name: int(n) for reason, n in zip(self.reasons, found, strict=False) if reason.rule}
 
     @property
     def rows(self) -> int:
-        return int(self.observation.get[_ROWS])
+        return int(self._observed(_ROWS))
 
     @property
     def bad_rows(self) -> int:
-        return int(self.observation.get.get(_BAD) or 0)
+        return int(self._observed(_BAD))
 
     def watched_rows(self) -> dict[str, int]:
-        found = self.observation.get
-        return {reason.rule.name: int(found.get(f"w{i}") or 0) for i, reason in enumerate(self.watched) if reason.rule}
+        watched = enumerate(self.watched)
+        return {reason.rule.name: int(self._observed(f"w{i}")) for i, reason in watched if reason.rule}
 
-    def _is_bad(self) -> Column:
-        return any_of([F.col(mask) != 0 for mask in self.masks])
+    def measured(self, name: str) -> Any:
+        """A further measure that was observed with the rows."""
+        return self.observation.get.get(name) if self.observation else None
 
-    def _bit(self, index: int) -> Column:
-        mask = self.masks[index // BITS_PER_MASK]
-        return F.col(mask).bitwiseAND(F.lit(1 << (index % BITS_PER_MASK))) != 0
+    def _observed(self, name: str) -> Any:
+        if self.observation is None:
+            raise AssertionError("the rows of this stage are counted elsewhere")
+        return self.observation.get.get(name) or 0
+
+    def _is_bad(self) -> str:
+        return " OR ".join(f"{mask} <> 0" for mask in self.masks) or "FALSE"
+
+    def _bit(self, index: int) -> str:
+        return f"({self.masks[index // BITS_PER_MASK]} & {1 << (index % BITS_PER_MASK)}L) <> 0"
+
+    def _found(self) -> str:
+        texts = (f"IF({self._bit(i)}, {text_literal(each.message)}, '')" for i, each in enumerate(self.reasons))
+        return f"array_remove(array({', '.join(texts)}), '')"
+
+    def _categories(self) -> str:
+        """Each category once, by one look at all of its bits."""
+        bits: dict[str, dict[str, int]] = {}
+        for index, reason in enumerate(self.reasons):
+            of_mask = bits.setdefault(reason.category, {})
+            mask = self.masks[index // BITS_PER_MASK]
+            of_mask[mask] = of_mask.get(mask, 0) | 1 << (index % BITS_PER_MASK)
+        texts = []
+        for category, of_mask in bits.items():
+            test = " OR ".join(f"({mask} & {found}L) <> 0" for mask, found in of_mask.items())
+            texts.append(f"IF({test}, {text_literal(category)}, '')")
+        return f"array_remove(array({', '.join(texts)}), '')"
 
     def _raw_values(self) -> Column:
         """What stood in the columns whose cast failed, so that nothing of a bad row is lost."""
         failing = {reason.column: index for index, reason in enumerate(self.reasons) if reason.column}
         pairs = [
             F.when(
-                self._bit(failing[name]),
+                F.expr(self._bit(failing[name])),
                 F.struct(F.lit(name).alias("key"), column(hidden).cast("string").alias("value")),
             )
             for name, hidden in self.raw.items()
@@ -123,10 +183,6 @@ class Stage:
         return F.when(F.size(present) > 0, F.map_from_entries(present))
 
 
-def _counter(index: int) -> str:
-    return f"{HIDDEN_PREFIX}failed_{index}"
-
-
 def evaluate(
     frame: DataFrame,
     rules: Sequence[RowRule],
@@ -134,48 +190,79 @@ def evaluate(
     phase: str,
     reference: Reference,
     corrupt: str | None = None,
+    *,
+    counted: bool = True,
 ) -> Stage:
-    """Casts, schema policy and rules of one phase as masks over a frame."""
+    """Casts, schema policy and rules of one phase as masks over a frame; `counted` puts the observation in between."""
     contract = scope.contract
     casts = casts_for(frame, contract)
     missing = missing_columns(frame, contract) if phase == "pre" else ()
     unknown = unknown_columns(frame, contract) if phase == "pre" else ()
     frame, raw = _with_casts(frame, casts)
-    reasons = [*_schema_reasons(scope, missing, unknown, corrupt, frame), *_cast_reasons(casts, raw)]
+    tests = [*_schema_reasons(scope, missing, unknown, corrupt, frame), *_cast_reasons(casts, raw)]
+    lost = uncast_columns(frame)
+    tests += [_lost(hidden, name, type_name, raw) for hidden, (name, type_name) in lost.items()]
+    raw = {**{name: hidden for hidden, (name, _) in lost.items()}, **raw}
     frame, stand_ins = _with_stand_ins(frame, rules, scope)
     frame, flags = answer_joins(frame.alias(names.CURRENT_FRAME), rules, reference)
     frame = frame.alias(names.CURRENT_FRAME)
-    routing: list[tuple[Reason, Column]] = []
-    watching: list[tuple[Reason, Column]] = []
+    watching: list[Test] = []
     for rule in rules:
-        tested, guarded = passes(rule, frame, scope.spark, scope.started_at, flags)
-        if guarded:
-            _isolate_errors(scope)
         reason = Reason(f"[{phase}] Rule failed: {rule.name} ({shown_rule(rule)})", rule.category, rule)
-        (routing if rule.severity == "error" else watching).append((reason, tested))
-    reasons += [(reason, ~tested) for reason, tested in routing]
-    return _masked(frame, reasons, watching, raw, (*stand_ins, *flags.values()), phase, missing, unknown, casts)
+        (tests if rule.severity == "error" else watching).append(_test(rule, reason, frame, scope, flags))
+    return _masked(
+        frame,
+        tests,
+        watching,
+        raw,
+        (*stand_ins, *flags.values(), *lost),
+        phase,
+        missing,
+        unknown,
+        casts,
+        counted=counted,
+    )
+
+
+def _test(rule: RowRule, reason: Reason, frame: DataFrame, scope: Scope, flags: Mapping[str, str]) -> Test:
+    passed, guarded = passes(rule, frame, scope.spark, scope.started_at, flags)
+    if guarded:
+        _isolate_errors(scope)
+    return Test.of_rule(reason, passed, null_passes=rule.null_passes and not guarded)
+
+
+def judged_rules(
+    frame: DataFrame, rules: Sequence[RowRule], scope: Scope, reference: Reference, further: Mapping[str, Column]
+) -> Stage:
+    """Rules over rows that have their final shape: nothing is cast, every severity counts; `further` is observed."""
+    frame, flags = answer_joins(frame.alias(names.CURRENT_FRAME), rules, reference)
+    frame = frame.alias(names.CURRENT_FRAME)
+    tests = [_test(rule, Reason(rule.name, rule.category, rule), frame, scope, flags) for rule in rules]
+    measures = [value.alias(name) for name, value in further.items()]
+    return _masked(frame, tests, [], {}, tuple(flags.values()), "table", (), (), (), measures)
 
 
 def _masked(
-    frame: DataFrame, reasons: list[tuple[Reason, Column]], watching: list[tuple[Reason, Column]], raw: dict[str, str],
-    extra: tuple[str, ...], phase: str, missing: tuple[str, ...], unknown: tuple[str, ...], casts: Sequence[ColumnCast],
+    frame: DataFrame, tests: list[Test], watching: list[Test], raw: dict[str, str], extra: tuple[str, ...], phase: str,
+    missing: tuple[str, ...], unknown: tuple[str, ...], casts: Sequence[ColumnCast], further: Sequence[Column] = (), *,
+    counted: bool = True,
 ) -> Stage:  # fmt: skip
-    masks = {f"{HIDDEN_PREFIX}{phase}_{n}": mask for n, mask in enumerate(_bit_masks([fails for _, fails in reasons]))}
-    watch = {f"{HIDDEN_PREFIX}{phase}_w{n}": mask for n, mask in enumerate(_bit_masks([~ok for _, ok in watching]))}
+    place = {id(test): f"{_TEST}{phase}_{index}" for index, test in enumerate((*tests, *watching))}
+    barrier = "0L" if counted else _BARRIER
+    masks = {f"{HIDDEN_PREFIX}{phase}_{n}": mask for n, mask in enumerate(_bit_masks(tests, place, barrier))}
+    watch = {f"{HIDDEN_PREFIX}{phase}_w{n}": mask for n, mask in enumerate(_bit_masks(watching, place, "0L"))}
     if masks or watch:
-        frame = frame.select("*", *[mask.alias(name) for name, mask in {**masks, **watch}.items()])
-    observation = Observation()
-    counted = [F.count(F.lit(1)).alias(_ROWS)]
-    if masks:
-        counted.append(F.count_if(any_of([F.col(name) != 0 for name in masks])).alias(_BAD))
-    for index in range(len(watching)):
-        name = list(watch)[index // BITS_PER_MASK]
-        counted.append(F.count_if(F.col(name).bitwiseAND(F.lit(1 << (index % BITS_PER_MASK))) != 0).alias(f"w{index}"))
+        own = [column(name) for name in frame.columns]
+        frame = frame.select("*", *[test.value.alias(place[id(test)]) for test in (*tests, *watching)])
+        frame = frame.select(*own, *[F.expr(mask).alias(name) for name, mask in {**masks, **watch}.items()])
+    observation = None
+    if counted:
+        observation = Observation()
+        frame = frame.observe(observation, *_counts(tuple(masks), tuple(watch), len(watching)), *further)
     return Stage(
-        frame=frame.observe(observation, *counted),
-        reasons=tuple(reason for reason, _ in reasons),
-        watched=tuple(reason for reason, _ in watching),
+        frame=frame,
+        reasons=tuple(test.reason for test in tests),
+        watched=tuple(test.reason for test in watching),
         masks=tuple(masks),
         raw=raw,
         extra=(*extra, *watch),
@@ -186,14 +273,23 @@ def _masked(
     )
 
 
-def _bit_masks(failures: list[Column]) -> list[Column]:
+def _counts(masks: Sequence[str], watch: Sequence[str], watched: int) -> list[Column]:
+    counts = [F.count(F.lit(1)).alias(_ROWS)]
+    if masks:
+        counts.append(F.expr(f"count_if({' OR '.join(f'{name} <> 0' for name in masks)})").alias(_BAD))
+    for index in range(watched):
+        bit = f"({watch[index // BITS_PER_MASK]} & {1 << (index % BITS_PER_MASK)}L) <> 0"
+        counts.append(F.expr(f"count_if({bit})").alias(f"w{index}"))
+    return counts
+
+
+def _bit_masks(tests: Sequence[Test], place: Mapping[int, str], barrier: str) -> list[str]:
     """BIGINT masks of at most sixty bits, all inside whole-stage code generation."""
     masks = []
-    for start in range(0, len(failures), BITS_PER_MASK):
-        mask = F.lit(0).cast("bigint")
-        for bit, fails in enumerate(failures[start : start + BITS_PER_MASK]):
-            mask = mask.bitwiseOR(F.when(fails, F.lit(1 << bit).cast("bigint")).otherwise(F.lit(0).cast("bigint")))
-        masks.append(mask)
+    for start in range(0, len(tests), BITS_PER_MASK):
+        bits = enumerate(tests[start : start + BITS_PER_MASK])
+        cases = [f"IF({test.fails.format(place[id(test)])}, {1 << bit}L, 0L)" for bit, test in bits]
+        masks.append(" | ".join([barrier, *cases]))
     return masks
 
 
@@ -211,32 +307,39 @@ def _with_casts(frame: DataFrame, casts: Sequence[ColumnCast]) -> tuple[DataFram
     return frame.select(*shaped, *kept), raw
 
 
-def _cast_reasons(casts: Sequence[ColumnCast], raw: Mapping[str, str]) -> list[tuple[Reason, Column]]:
+def _cast_reasons(casts: Sequence[ColumnCast], raw: Mapping[str, str]) -> list[Test]:
     return [
-        (
+        Test(
             Reason(f"Type Mismatch: {each.name} cannot be cast to {each.type_name}", "schema", column=each.name),
-            F.col(raw[each.name]).isNotNull() & column(each.name).isNull(),
+            F.expr(f"{raw[each.name]} IS NOT NULL AND {quoted(each.name)} IS NULL"),
+            "{}",
         )
         for each in casts
         if each.can_fail
     ]
 
 
+def _lost(hidden: str, name: str, type_name: str, raw: Mapping[str, str]) -> Test:
+    """A row in which a `cast` step met a value that it could not cast."""
+    shown = None if name in raw else name
+    reason = Reason(f"Type Mismatch: {name} cannot be cast to {type_name}", "schema", column=shown)
+    return Test(reason, column(hidden).isNotNull(), "{}")
+
+
 def _schema_reasons(
     scope: Scope, missing: Sequence[str], unknown: Sequence[str], corrupt: str | None, frame: DataFrame
-) -> list[tuple[Reason, Column]]:
-    reasons: list[tuple[Reason, Column]] = []
+) -> list[Test]:
+    tests: list[Test] = []
     policy = scope.contract.policy
     if corrupt and corrupt in frame.columns:
-        reasons.append(
-            (Reason("Malformed row: the source text does not fit its columns", "schema"), column(corrupt).isNotNull())
-        )
+        malformed = Reason("Malformed row: the source text does not fit its columns", "schema")
+        tests.append(Test(malformed, column(corrupt).isNotNull(), "{}"))
     if missing and policy.evolution == "strict":
-        reasons.append((Reason(f"Missing fields: {', '.join(missing)}", "schema"), F.lit(True)))
+        tests.append(Test(Reason(f"Missing fields: {', '.join(missing)}", "schema"), F.lit(True), "{}"))
     if unknown and policy.unknown_fields == "quarantine":
         carried = any_of([column(name).isNotNull() for name in unknown])
-        reasons.append((Reason(f"Unknown fields present: {', '.join(unknown)}", "schema"), carried))
-    return reasons
+        tests.append(Test(Reason(f"Unknown fields present: {', '.join(unknown)}", "schema"), carried, "{}"))
+    return tests
 
 
 def _with_stand_ins(frame: DataFrame, rules: Sequence[RowRule], scope: Scope) -> tuple[DataFrame, tuple[str, ...]]:

@@ -18,6 +18,7 @@ from lakelogic_assets.contract.rules import AcceptedLength, Hint, RowRule
 from lakelogic_assets.contract.sql import current_frame, expression_facts, to_spark
 from lakelogic_assets.spark.expressions import guarded
 from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.quality.likes import without_slow_likes
 from lakelogic_assets.spark.raising import can_raise
 
 _NUMBERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType, T.DecimalType)
@@ -31,7 +32,8 @@ def predicate(  # noqa: C901 - one arm for every kind of rule
     test = rule.test
     match test:
         case str():
-            return _with_bounds(F.expr(to_spark(current_frame(test))), rule.bounds)
+            texts = frozenset(f.name.casefold() for f in schema.fields if isinstance(f.dataType, T.StringType))
+            return _with_bounds(F.expr(without_slow_likes(to_spark(current_frame(test)), texts)), rule.bounds)
         case forms.NotNull():
             return column(rule.columns[0]).isNotNull()
         case forms.AcceptedValues():
@@ -58,18 +60,21 @@ def predicate(  # noqa: C901 - one arm for every kind of rule
 def passes(
     rule: RowRule, frame: DataFrame, spark: SparkSession, started_at: datetime, flags: Mapping[str, str]
 ) -> tuple[Column, bool]:
-    """TRUE or FALSE for every row, and whether the rule had to be guarded against raising."""
-    tested = F.coalesce(predicate(rule, frame.schema, started_at, flags).cast("boolean"), F.lit(rule.null_passes))
-    needs_guard = isinstance(rule.test, str) and _can_raise(rule.test, frame)
-    if needs_guard:
-        tested = F.coalesce(guarded(spark, tested), F.lit(False))
-    return tested, needs_guard
+    """TRUE, FALSE or NULL for every row, and whether the rule had to be guarded against raising.
+
+    NULL of a guarded rule means that it raised: what it says about NULL is decided inside of its guard.
+    """
+    schema = frame.schema
+    tested = predicate(rule, schema, started_at, flags)
+    if not isinstance(rule.test, str) or not _can_raise(rule.test, schema):
+        return tested, False
+    return guarded(spark, F.coalesce(tested.cast("boolean"), F.lit(rule.null_passes))), True
 
 
-def _can_raise(text: str, frame: DataFrame) -> bool:
+def _can_raise(text: str, schema: T.StructType) -> bool:
     if expression_facts(current_frame(text)).has_subquery:
         return False  # a guard cannot reach into a subquery, and Catalyst cannot plan one inside a guard
-    return can_raise(current_frame(text), {f.name: f.dataType.simpleString() for f in frame.schema.fields})
+    return can_raise(current_frame(text), {f.name: f.dataType.simpleString() for f in schema.fields})
 
 
 def _hint(rule: RowRule, hint: Hint, schema: T.StructType) -> Column:

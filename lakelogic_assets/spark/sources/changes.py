@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
@@ -28,8 +29,19 @@ def read_delta(scope: Scope, path: str, name: str, boundary: Boundary) -> Source
     snapshot = SourceSnapshot(version=last, first_version=first, description=path)
     if first is None or snapshot.is_empty:
         frame = scope.lakehouse.read(scope.spark, path, last)
-        return SourceRead(frame.limit(0) if snapshot.is_empty else frame, name, snapshot)
+        rows = 0 if snapshot.is_empty else _known_rows(path, last)
+        return SourceRead(frame.limit(0) if snapshot.is_empty else frame, name, snapshot, rows=rows)
     return SourceRead(_changes(scope, path, first, last), name, snapshot)
+
+
+def _known_rows(path: str, version: int) -> int | None:
+    """How many rows the log says there are; None where files have no statistics or rows that were deleted in place."""
+    table = DeltaTable(path, version=version)
+    if "deletionVectors" in (table.protocol().reader_features or ()):
+        return None
+    counts: list[int | None] = table.get_add_actions(flatten=True).column("num_records").to_pylist()
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _changes(scope: Scope, path: str, first: int, last: int) -> DataFrame:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,8 @@ from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_do
 
 _SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
 _AVRO_MAGIC: Final = b"Obj\x01"
+# Spark ships its reader for Avro and only leaves out the line that gives it a short name.
+SHIPPED_READERS: Final = {"avro": "org.apache.spark.sql.avro.AvroFileFormat"}
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,26 @@ class Shape:
     names: tuple[str, ...]
     key: str
     readings: tuple[Reading, ...] | None
+    rows: int = 0
+
+
+Look = Callable[[str, float], Shape]
+"""Looks at a file of that path and time of change."""
+
+
+def parquet_rows(files: Sequence[FileStat]) -> int:
+    """How many rows the footers say there are; for files that `read_columnar` has looked at."""
+    return sum(_of_parquet(file.path, file.mtime).rows for file in files)
 
 
 def read_columnar(
-    spark: SparkSession, files: Sequence[FileStat], file_format: str, options: Mapping[str, str], root: str
+    spark: SparkSession,
+    files: Sequence[FileStat],
+    file_format: str,
+    options: Mapping[str, str],
+    root: str,
+    *,
+    names_files: bool = True,
 ) -> DataFrame:
     """All rows by column name; types that disagree between files become text."""
     look = _LOOKS[file_format]
@@ -48,17 +67,17 @@ def read_columnar(
         shapes[shape.key] = shape
         groups[shape.key, folders].append(file.path)
     frames = [
-        _read_group(spark, file_format, options, shapes[key], folders, paths)
+        _read_group(spark, file_format, options, shapes[key], folders, paths, names_files=names_files)
         for (key, folders), paths in groups.items()
     ]
     return union(frames)
 
 
-def _looked_at(look: Callable[[str], Shape], file: FileStat) -> Shape:
+def _looked_at(look: Look, file: FileStat) -> Shape:
     if file.size == 0:
         raise SourceError(f"{file.path} is empty: 0 bytes are not a file of this format.", file.path)
     try:
-        return look(file.path)
+        return look(file.path, file.mtime)
     except FileNotFoundError as error:
         raise SourceError(f"{file.path} was listed but is gone now.", file.path) from error
     except PermissionError as error:
@@ -67,7 +86,9 @@ def _looked_at(look: Callable[[str], Shape], file: FileStat) -> Shape:
         raise SourceError(f"{file.path} is damaged, cut off or of another format.", file.path) from error
 
 
-def _of_parquet(path: str) -> Shape:
+@lru_cache(maxsize=10_000)
+def _of_parquet(path: str, _mtime: float) -> Shape:
+    """Remembered, because a footer is asked for its columns and for its rows."""
     with parquet.ParquetFile(path) as file:
         names = tuple(file.schema_arrow.names)
         noted = (file.metadata.metadata or {}).get(_SPARK_SCHEMA)
@@ -75,7 +96,7 @@ def _of_parquet(path: str) -> Shape:
             # Spark wrote the file, so its own words are exact.
             fields = T.StructType.fromJson(json.loads(noted)).fields
             readings = tuple(Reading(field.name, field.dataType) for field in fields)
-            return Shape(names, f"spark {noted.decode()}", readings)
+            return Shape(names, f"spark {noted.decode()}", readings, file.metadata.num_rows)
         int96 = {
             file.schema.column(index).path
             for index in range(len(file.schema.names))
@@ -84,15 +105,15 @@ def _of_parquet(path: str) -> Shape:
         found = [reading_of(field, is_int96=field.name in int96) for field in file.schema_arrow]
         known = tuple(reading for reading in found if reading)
         key = f"{file.schema_arrow.remove_metadata()} {sorted(int96)}"
-        return Shape(names, key, known if len(known) == len(found) else None)
+        return Shape(names, key, known if len(known) == len(found) else None, file.metadata.num_rows)
 
 
-def _of_orc(path: str) -> Shape:
+def _of_orc(path: str, _mtime: float) -> Shape:
     schema = orc.ORCFile(path).schema
     return Shape(tuple(schema.names), str(schema.remove_metadata()), None)
 
 
-def _of_avro(path: str) -> Shape:
+def _of_avro(path: str, _mtime: float) -> Shape:
     """The schema in an Avro file's header: a map of texts after four magic bytes."""
     with Path(path).open("rb") as file:
         content = memoryview(file.read(1 << 20))
@@ -132,13 +153,14 @@ def _avro_bytes(content: memoryview, position: int) -> tuple[bytes, int]:
     return bytes(content[position : position + length]), position + length
 
 
-_LOOKS: Final[Mapping[str, Callable[[str], Shape]]] = {"parquet": _of_parquet, "orc": _of_orc, "avro": _of_avro}
+_LOOKS: Final[Mapping[str, Look]] = {"parquet": _of_parquet, "orc": _of_orc, "avro": _of_avro}
 
 
 def _read_group(
-    spark: SparkSession, file_format: str, options: Mapping[str, str], shape: Shape, folders: Folders, paths: list[str]
-) -> DataFrame:
-    made = reader(spark, without_engine_options(options), folders).format(file_format)
+    spark: SparkSession, file_format: str, options: Mapping[str, str], shape: Shape, folders: Folders, paths: list[str],
+    *, names_files: bool,
+) -> DataFrame:  # fmt: skip
+    made = reader(spark, without_engine_options(options), folders).format(SHIPPED_READERS.get(file_format, file_format))
     if shape.readings is not None:
         fields = [T.StructField(each.name, each.stored) for each in shape.readings]
         fields += [T.StructField(key, T.StringType()) for key in folders.keys]
@@ -148,4 +170,6 @@ def _read_group(
     if shape.readings is None:
         values = [column(name) for name in frame.columns if name not in folders.keys]
     keyed = [column(key).cast("string").alias(key) for key in folders.keys]
-    return frame.select(*values, *keyed, file_column(paths).alias(SOURCE_PATH))
+    # Even a column that nobody reads in the end makes the scan hand out all that it knows about a file.
+    named = [file_column(paths).alias(SOURCE_PATH)] if names_files else []
+    return frame.select(*values, *keyed, *named)

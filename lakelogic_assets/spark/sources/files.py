@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.identifiers import column
-from lakelogic_assets.spark.sources.columnar import read_columnar
+from lakelogic_assets.spark.sources.columnar import SHIPPED_READERS, read_columnar
 from lakelogic_assets.spark.sources.delimited import Dialect, read_delimited
 from lakelogic_assets.spark.sources.heads import plain_suffix
 from lakelogic_assets.spark.sources.json_files import read_json
@@ -50,6 +49,10 @@ class FileSet:
     """Names for the columns of files that have no header."""
     wanted: T.StructType | None = None
     """The keys to read from JSON, which does not say what it holds."""
+    names_files: bool = True
+    """Whether each row shall say which file it is from."""
+    remote: tuple[FileStat, ...] = ()
+    """What was found where Spark alone can look into files; nothing where it finds them by itself."""
 
     @property
     def root(self) -> str:
@@ -93,7 +96,9 @@ def _read_listed(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]
             lines = chosen.format == "jsonl"
             return read_json(spark, files, chosen.options, chosen.root, lines=lines, wanted=chosen.wanted)
         case "parquet" | "orc" | "avro":
-            return _read_columnar(spark, chosen, files)
+            return read_columnar(
+                spark, files, chosen.format, chosen.options, chosen.root, names_files=chosen.names_files
+            )
         case "xml":
             return _read_xml(spark, chosen, files)
         case "pdf":
@@ -138,32 +143,26 @@ def _read_xml_together(spark: SparkSession, settings: Mapping[str, str], paths: 
     return frame.select(*kept, corrupt_column(), file_column(paths).alias(SOURCE_PATH))
 
 
-def _read_columnar(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]) -> DataFrame:
-    try:
-        return read_columnar(spark, files, chosen.format, chosen.options, chosen.root)
-    except AnalysisException as error:
-        if "Failed to find data source: avro" in str(error):
-            raise SourceError(f"{chosen.path} is Avro, which needs the jar spark-avro_2.13.", chosen.path) from error
-        raise
-
-
 def _read_by_spark(spark: SparkSession, chosen: FileSet) -> DataFrame:
-    """Files of an object store: Spark lists them, and takes each format's columns as it finds them."""
+    """Files of an object store: Spark takes each format's columns as it finds them."""
+    place = [file.path for file in chosen.remote] or chosen.path
     settings = {**without_engine_options(chosen.options), "columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"}
-    spark_format = {"tsv": "csv", "jsonl": "json", "pdf": "binaryFile"}.get(chosen.format, chosen.format)
+    spark_format = {"tsv": "csv", "jsonl": "json", "pdf": "binaryFile", **SHIPPED_READERS}.get(
+        chosen.format, chosen.format
+    )
     made = spark.read.format(spark_format).options(**settings)
     if spark_format == "csv":
         dialect = Dialect(chosen.options, "\t" if chosen.format == "tsv" else ",")
         # With the header enforced a file whose columns stand in another order fails instead of swapping values.
         made = made.options(header=str(dialect.has_header).lower(), sep=dialect.delimiter, quote=dialect.quote)
         made = made.options(escape=dialect.escape, enforceSchema="false", multiLine=str(dialect.is_multiline).lower())
-        names = made.load(chosen.path).columns if dialect.has_header or not chosen.positional else chosen.positional
+        names = made.load(place).columns if dialect.has_header or not chosen.positional else chosen.positional
         texts = [T.StructField(name, T.StringType()) for name in (*names, CORRUPT)]
         made = made.schema(T.StructType(texts))
     elif spark_format == "json":
         multiline = next((value for name, value in chosen.options.items() if name.lower() == "multiline"), "false")
         made = made.options(multiLine=multiline, primitivesAsString="true")
-    frame = made.load(chosen.path)
+    frame = made.load(place)
     if spark_format == "json" and CORRUPT not in frame.columns:
         frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     return frame.withColumn(SOURCE_PATH, F.col("_metadata.file_path"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -30,6 +30,11 @@ def list_files(path: str, *, pattern: str | None = None, recursive: bool = False
             if stat := _stat(file):
                 found[stat.path] = stat
     return [found[key] for key in sorted(found)]
+
+
+def changed_files(files: Iterable[FileStat]) -> list[str]:
+    """The files that are not what they were when they were listed."""
+    return [file.path for file in files if "://" not in file.path and _stat(Path(file.path)) != file]
 
 
 def has_folders_left_out(path: str) -> bool:

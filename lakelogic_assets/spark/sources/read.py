@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 
@@ -13,9 +14,11 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import Source
 from lakelogic_assets.errors import SourceError
+from lakelogic_assets.spark import parquet_table
 from lakelogic_assets.spark.identifiers import column, find_column, find_name
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.changes import equals, read_delta
+from lakelogic_assets.spark.sources.columnar import parquet_rows
 from lakelogic_assets.spark.sources.files import FORMATS, FileSet, empty_frame, format_of, read_file_set
 from lakelogic_assets.spark.sources.needed import needed_columns
 from lakelogic_assets.spark.sources.nested import flattened
@@ -23,6 +26,7 @@ from lakelogic_assets.spark.sources.reader import option_texts
 from lakelogic_assets.spark.sources.selection import select_files
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, Boundary, SourceRead, SourceSnapshot
 from lakelogic_assets.spark.tables import is_uri
+from lakelogic_assets.spark.windows import rows_of_window
 
 _FILE_TYPES = frozenset("landing file files local parquet csv json s3 gcs adls azure abfss delta table".split())
 _HIDDEN = (SOURCE_PATH, CORRUPT)
@@ -42,6 +46,7 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     frame = _projected(frame, needed_columns(scope.contract))
     frame = _filtered(frame, source, boundary)
     has_files = SOURCE_PATH in frame.columns
+    is_whole = not boundary.where and boundary.window is None and not source.partition_filters
     return SourceRead(
         frame,
         read.name,
@@ -49,6 +54,7 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
         rereadable=True,
         row_source=column(SOURCE_PATH) if has_files else None,
         corrupt=CORRUPT if CORRUPT in frame.columns else None,
+        rows=read.rows if is_whole else None,
     )
 
 
@@ -56,7 +62,11 @@ def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | Non
     """The source as a Delta table; None when it is files."""
     path = source.path or ""
     if source.table is not None:
-        return read_delta(scope, scope.lakehouse.table_path(path), source.table, boundary)
+        place = scope.lakehouse.table_path(path)
+        if parquet_table.is_table(place):
+            plain = source.model_copy(update={"format": parquet_table.FORMAT, "options": None, "pattern": None})
+            return replace(_files(scope, plain, place, boundary), name=source.table)
+        return read_delta(scope, place, source.table, boundary)
     declared = source.format or (source.type if source.type in ("delta", "table") else None)
     place = scope.lakehouse.file_path(path)
     if declared in ("delta", "table"):
@@ -75,19 +85,26 @@ def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> Sourc
     positional = tuple(field.name for field in contract.model.fields if not field.generated)
     if boundary.from_version is not None:
         raise SourceError(f"`watermark_strategy: delta_version` needs a Delta table; {path} is files.", path)
-    if is_uri(place):
-        chosen = FileSet(place, format_of(declared, place), options, None, positional)
-        snapshot = SourceSnapshot(description=place, listed=False)
-        return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
     files = select_files(scope, source, place, boundary)
     snapshot = SourceSnapshot(files=files, description=place)
     if not files:
         return SourceRead(empty_frame(scope.spark, positional), place, snapshot)
-    chosen = FileSet(place, format_of(declared, place, files), options, files, positional, _wanted(contract))
+    if is_uri(place):
+        chosen = FileSet(place, format_of(declared, place, files), options, None, positional, remote=files)
+        return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
+    chosen = FileSet(
+        place, format_of(declared, place, files), options, files, positional, _wanted(contract), _names_files(contract)
+    )
     for file in files:
         if file.size == 0 and chosen.format not in ("parquet", "orc", "avro"):
             scope.warn(f"{file.path} is empty.")
-    return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
+    frame = read_file_set(scope.spark, chosen)
+    return SourceRead(frame, place, snapshot, rows=parquet_rows(files) if chosen.format == "parquet" else None)
+
+
+def _names_files(contract: Contract) -> bool:
+    """Whether anything asks which file a row is from."""
+    return "source_path" in contract.lineage.columns or contract.extraction is not None
 
 
 def _wanted(contract: Contract) -> T.StructType | None:
@@ -130,6 +147,8 @@ def _filtered(frame: DataFrame, source: Source, boundary: Boundary) -> DataFrame
         if found is None:
             raise SourceError(f"`partition_filters` names `{name}`, which is not a column of {source.path}.")
         tests.append(equals(found, value, frame))
+    if boundary.window is not None:
+        tests += rows_of_window(frame, boundary.cut_by, boundary.window, source.path or "the source")
     if not tests:
         return frame
     test = reduce(and_, tests)

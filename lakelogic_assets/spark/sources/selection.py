@@ -16,16 +16,28 @@ from lakelogic_assets.spark.tables import fixed_prefix
 
 def select_files(scope: Scope, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
     """The files within the boundary, sorted by path."""
-    asked = flag(option_texts(source.options), "recursiveFileLookup")
-    recursive = bool(asked) or (asked is None and source.partition is not None)
-    pattern = source.pattern or (source.partition.file_pattern if source.partition else None)
-    files = list_files(path, pattern=pattern, recursive=recursive)
-    if not recursive and asked is None and has_folders_left_out(path):
+    files = landed_files(source, path)
+    if not _looks_below(source) and _asks_to_look_below(source) is None and has_folders_left_out(path):
         scope.warn(f"The folders below {path} are not read; `options: {{recursiveFileLookup: true}}` reads them too.")
     root = fixed_prefix(path)
     kept = [file for file in _without_archive(scope, source, files) if _is_new(file, boundary)]
     kept = [file for file in kept if not _is_excluded(file, root, boundary.excluded)]
     return tuple(_of_the_dates(scope, source, kept, root, boundary))
+
+
+def landed_files(source: Source, path: str) -> list[FileStat]:
+    """Every file that the source describes, whether or not it was read before."""
+    pattern = source.pattern or (source.partition.file_pattern if source.partition else None)
+    return list_files(path, pattern=pattern, recursive=_looks_below(source))
+
+
+def _asks_to_look_below(source: Source) -> bool | None:
+    return flag(option_texts(source.options), "recursiveFileLookup")
+
+
+def _looks_below(source: Source) -> bool:
+    asked = _asks_to_look_below(source)
+    return bool(asked) or (asked is None and source.partition is not None)
 
 
 def _is_new(file: FileStat, boundary: Boundary) -> bool:

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from lakelogic_assets.plan.window import Window
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -28,6 +30,9 @@ class Boundary:
     seen_at_mtime: frozenset[str] = frozenset()
     """Files that are as new as `after_mtime` and were read already."""
     where: tuple[str | Column, ...] = ()
+    window: Window | None = None
+    cut_by: tuple[str, ...] = ()
+    """The columns of time that may cut the window out of the rows, best first."""
     from_version: int | None = None
     to_version: int | None = None
     from_date: date | datetime | None = None
@@ -86,3 +91,5 @@ class SourceRead:
     """The file of each row; None where all rows come from `name`."""
     corrupt: str | None = None
     """The column that holds malformed input; None where the format knows no such thing."""
+    rows: int | None = None
+    """How many rows there are by the account of the files themselves; None where only reading tells."""

@@ -12,7 +12,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.datatypes import spark_type
 from lakelogic_assets.spark.identifiers import column
-from lakelogic_assets.spark.schema import cast, data_type
+from lakelogic_assets.spark.schema import cast, data_type, uncast_column
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.transformations.expressions import computed
 from lakelogic_assets.spark.transformations.values import (
@@ -72,11 +72,17 @@ def _read_off(frame: DataFrame, name: str, step: ops.Bucket | ops.JsonExtract, s
 
 
 def _cast(frame: DataFrame, step: ops.Cast, scope: Scope) -> DataFrame:
-    values = {}
+    """What cannot be cast is NULL from here on, and kept beside it: the next split holds its row back."""
+    values: dict[str, Column] = {}
     for name, type_name in step.columns.items():
         if actual := found(frame, name, scope, "cast"):
-            wanted = data_type(spark_type(type_name) or "STRING")
-            values[actual] = cast(column(actual), kind_of(frame, actual), wanted)
+            kind, wanted = kind_of(frame, actual), data_type(spark_type(type_name) or "STRING")
+            values[actual] = cast(column(actual), kind, wanted)
+            if not isinstance(wanted, T.StringType):
+                lost = column(actual).isNotNull() & values[actual].isNull()
+                hidden = uncast_column(actual, type_name)
+                before = [column(hidden)] if hidden in frame.columns else []
+                values[hidden] = F.coalesce(*before, F.when(lost, as_text(column(actual), kind)))
     return frame.withColumns(values) if values else frame
 
 

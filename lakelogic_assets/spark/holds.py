@@ -1,0 +1,75 @@
+"""Windows that a gate held back, noted until they succeed, so that nothing downstream goes on without them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakelogic_assets.plan.window import Window
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A window of a contract that was evaluated and not published."""
+
+    key: Key
+    window: Window
+    reasons: tuple[str, ...]
+    run_id: str
+    at: str
+
+    def __str__(self) -> str:
+        why = "; ".join(self.reasons) or "a gate is closed"
+        return f"{'/'.join(self.key)} is held back for {self.window.key}: {why}"
+
+
+class Holds:
+    """The holds of a lakehouse: a folder for each contract, a file for each window."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def note(self, hold: Hold) -> None:
+        path = self._path(hold.key, hold.window)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        said = {"window": hold.window.as_dict(), "reasons": hold.reasons, "run_id": hold.run_id, "at": hold.at}
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(said, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+    def release(self, key: Key, window: Window) -> None:
+        """Forget the holds that a success of the window covers completely."""
+        for hold in self.of(key):
+            if window.covers(hold.window):
+                self._path(key, hold.window).unlink(missing_ok=True)
+
+    def of(self, key: Key) -> list[Hold]:
+        """The contract's holds, oldest first."""
+        found = [_read(key, path) for path in self.folder.joinpath(*key).glob("*.json")]
+        return sorted((hold for hold in found if hold is not None), key=lambda hold: hold.at)
+
+    def over(self, keys: Iterable[Key], window: Window) -> list[Hold]:
+        """The holds of several contracts that overlap a window."""
+        return [hold for key in keys for hold in self.of(key) if hold.window.overlaps(window)]
+
+    def _path(self, key: Key, window: Window) -> Path:
+        named = json.dumps(window.as_dict(), sort_keys=True).encode()
+        return self.folder.joinpath(*key) / f"{hashlib.sha256(named).hexdigest()[:24]}.json"
+
+
+def _read(key: Key, path: Path) -> Hold | None:
+    """None for a hold that was released meanwhile."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Hold(key, Window.from_dict(said["window"]), tuple(said["reasons"]), said["run_id"], said["at"])

@@ -1,0 +1,103 @@
+"""Windows on the way in and on the way out: what is read, what is replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakelogic_assets.errors import EngineError
+from lakelogic_assets.plan.window import Window
+
+if TYPE_CHECKING:
+    from tests.spark.conftest import Sandbox
+
+MODEL = """
+model: {fields: [{name: id, type: int}, {name: day, type: date}, {name: region, type: string}]}
+source: {type: landing, path: in, format: csv, options: {header: true}}
+quality: {row_rules: [{name: known, sql: id < 100}]}
+"""
+PARTITION = MODEL + "materialization: {strategy: partition, partition_by: [day, region]}"
+APPEND = MODEL + "materialization: {strategy: append, reprocess_date_column: day}"
+DAYS = ("2026-02-02", "2026-02-03", "2026-02-04")
+
+
+def land(sandbox: Sandbox, shift: int = 0) -> None:
+    folder = sandbox.folder / "in"
+    folder.mkdir(exist_ok=True)
+    lines = ["id,day,region"]
+    for number, day in enumerate(DAYS):
+        lines += [f"{shift + number},{day},eu", f"{shift + number + 10},{day},us", f"{shift + number + 100},{day},eu"]
+    (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+
+
+def of_region(day: str, region: str) -> Window:
+    return replace(Window.day(day), key=f"{day}|{region}", values=(("region", region),))
+
+
+def test_a_window_of_a_day_and_a_value_reads_and_replaces_only_that(sandbox: Sandbox) -> None:
+    land(sandbox)
+    for day in DAYS:
+        for region in ("eu", "us"):
+            sandbox.processor(PARTITION).run(window=of_region(day, region))
+    assert len(sandbox.target(PARTITION, "id")) == 6
+    land(sandbox, shift=50)
+    report = sandbox.processor(PARTITION).run(window=of_region("2026-02-03", "eu"))
+    assert (report.counts.source, report.counts.good, report.counts.quarantined) == (2, 1, 1)
+    assert sandbox.target(PARTITION, "id") == [(0,), (10,), (11,), (12,), (2,), (51,)]
+    assert sandbox.quarantine(PARTITION, "id") == [(100,), (102,), (151,)]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_a_column_of_dates_is_cut_by_the_days_of_the_windows_zone(sandbox: Sandbox, zone: str) -> None:
+    land(sandbox)
+    report = sandbox.processor(PARTITION).run(window=Window.day("2026-02-03", zone))
+    assert [row[0] for row in sandbox.target(PARTITION, "id")] == [1, 11]
+    assert report.window.get("zone", "UTC") == zone
+
+
+def test_a_day_appended_after_a_range_that_holds_it_leaves_one_copy(sandbox: Sandbox) -> None:
+    land(sandbox)
+    sandbox.processor(APPEND).run(window=Window.range(DAYS[0], DAYS[2]))
+    sandbox.processor(APPEND).run(window=Window.day(DAYS[1]))
+    assert [row[0] for row in sandbox.target(APPEND, "id")] == [0, 1, 10, 11, 12, 2]
+    assert sandbox.quarantine(APPEND, "id") == [(100,), (101,), (102,)]
+
+
+def test_a_window_may_be_forbidden_to_run_twice(sandbox: Sandbox) -> None:
+    land(sandbox)
+    text = APPEND.replace("strategy: append", "strategy: append, reprocess_policy: fail")
+    sandbox.processor(text).run(window=Window.day(DAYS[1]))
+    with pytest.raises(EngineError, match="2026-02-03 is in orders already"):
+        sandbox.processor(text).run(window=Window.day(DAYS[1]))
+
+
+def test_a_look_back_widens_what_a_merge_reads(sandbox: Sandbox) -> None:
+    land(sandbox)
+    merge = MODEL.replace("options:", "watermark_field: day, lookback: 1d, options:")
+    merge += "primary_key: [id]\nmaterialization: {strategy: merge}"
+    report = sandbox.processor(merge).run(window=Window.day(DAYS[1]))
+    assert report.counts.source == 6
+    sandbox.processor(merge).run(window=Window.day(DAYS[2]))
+    assert sandbox.quarantine(merge, "id") == [(100,), (101,), (102,)]
+    partition = merge.replace("strategy: merge", "strategy: partition, partition_by: [day]")
+    assert sandbox.processor(partition, "others").run(window=Window.day(DAYS[1])).counts.source == 3
+
+
+def test_a_date_that_is_spread_over_columns_cuts_a_window(sandbox: Sandbox) -> None:
+    folder = sandbox.folder / "in"
+    folder.mkdir()
+    (folder / "rows.csv").write_text("id,day,y,m,d\n1,x,2026,2,3\n2,x,2026,2,4\n3,x,2026,,4\n")
+    text = MODEL.replace("options:", "watermark_date_parts: [y, m, d], options:")
+    text = text.replace("{name: day, type: date}", "{name: day, type: string}")
+    report = sandbox.processor(text + "materialization: {strategy: append}").run(window=Window.day("2026-02-03"))
+    assert report.counts.source == 1
+
+
+def test_a_window_that_is_run_again_does_not_turn_an_incremental_load_back(sandbox: Sandbox) -> None:
+    land(sandbox)
+    text = APPEND.replace("options:", "load_mode: incremental, watermark_strategy: pipeline_log, options:")
+    assert sandbox.processor(text).run().counts.source == 9
+    sandbox.processor(text).run(window=Window.day(DAYS[0]))
+    assert sandbox.processor(text).run().status == "no_new_data"
