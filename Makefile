@@ -19,18 +19,20 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(HERE)/.cache/hypothesis
 export DAGSTER_HOME := $(HERE)/dagster_home
 
 .PHONY: help setup run test lint format ui bench clean distclean
+# How many of the last complete days `make run` makes and materializes.
+DAYS ?= 3
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: .cache/stamps/jars ## Make .venv, install the pinned dependencies, find Java, fetch the Delta jars
 
-run: setup ## Run the shipped example end to end: check, make landing data, run every contract, prove the result
+run: setup ## Run the shipped example through Dagster: make landing data, materialize the newest days, prove it (DAYS=3)
 	@$(BIN)/lakelogic --project . validate
-	@$(BIN)/lakelogic --project . run --all --example-data
+	@$(BIN)/lakelogic --project . materialize --newest $(DAYS) --example-data
 	@$(BIN)/lakelogic --project . audit | tail -1
 
-test: lint ## Run the linter, the type checker, the import rules and all tests (ARGS="-k name")
+test: lint .cache/stamps/browser ## Run the linter, the type checker, the import rules and all tests (ARGS="-k name")
 	@$(BIN)/pytest $(ARGS)
 
 lint: setup ## Run the linter, the type checker and the import rules
@@ -44,7 +46,7 @@ format: setup ## Format the code and mend what the linter can mend
 	@$(BIN)/ruff format .
 
 # The warning recommends a command of a further package.
-ui: setup ## Open Dagster's UI on this machine (PORT=3000)
+ui: setup ## Start Dagster's webserver and daemon on this machine (PORT=3000)
 	@PYTHONWARNINGS='ignore:Function `dev_command`' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
 bench: setup ## Print the measurements
@@ -83,6 +85,12 @@ fail = { echo "error: $(1)" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --use-pep517 --no-build-isolation --editable '.[dev]'
 	@touch $@
+
+# For the tests of what people see; without a browser they say so and are skipped.
+.cache/stamps/browser: | .cache/stamps/jars
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || { $(call apt_install,chromium-headless-shell); } || \
+	  echo "no browser: the tests of the UI will be skipped (install chromium to run them)" >&2
+	@mkdir -p $(@D) && touch $@
 
 .cache/stamps/jars: .venv/.installed lakelogic_assets/spark/jars.py
 	@$(BIN)/python -m lakelogic_assets.spark.java >/dev/null 2>&1 || \

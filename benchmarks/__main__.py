@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import contracts, engine, startup
+from benchmarks import contracts, engine, location, overhead, startup
 
 BENCHMARKS: dict[str, Callable[[], bool]] = {
     "contracts": contracts.main,
     "startup": startup.main,
+    "location": location.main,
+    "overhead": overhead.main,
     "engine": engine.main,
 }
 

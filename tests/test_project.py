@@ -119,7 +119,7 @@ def test_every_package_of_the_whole_tree_is_pinned_to_what_is_installed() -> Non
 
 
 def test_nothing_is_pinned_that_nothing_needs() -> None:
-    assert set(pins()) - installed_tree() == {"setuptools"}
+    assert set(pins()) - installed_tree() <= {"setuptools"}
 
 
 def test_dependencies_agree_with_their_pins() -> None:

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakelogic_assets import names
 from lakelogic_assets.cli.printing import say, say_json
 from lakelogic_assets.cli.run import loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lakelogic_assets.contract.document import Contract
     from lakelogic_assets.spark.workspace import Workspace
 
@@ -46,18 +43,7 @@ def quarantine(
 
 
 def _look(contract: Contract, workspace: Workspace, rows: int) -> dict[str, Any]:
-    from deltalake import DeltaTable
-
-    from lakelogic_assets.spark import delta_log
+    from lakelogic_assets.spark.quarantined import quarantined
 
     path = workspace.destination(contract).quarantine
-    if not delta_log.is_table(path):
-        return {"path": path, "count": 0, "by_rule": {}, "rows": []}
-    table: pa.Table = DeltaTable(path).to_pyarrow_table()
-    own = [row for row in table.to_pylist() if row.get(names.QUARANTINE_CONTRACT_COLUMN) == "/".join(contract.key)]
-    counts: dict[str, int] = {}
-    for row in own:
-        for reason in row.get(names.ERRORS_COLUMN) or ["(reasons are not kept)"]:
-            counts[reason] = counts.get(reason, 0) + 1
-    ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
-    return {"path": path, "count": len(own), "by_rule": ordered, "rows": own[:rows]}
+    return quarantined(path, "/".join(contract.key), rows=rows).as_dict()

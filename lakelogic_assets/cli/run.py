@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakelogic_assets.cli.printing import complain, console, counted, is_terminal, say, say_json
+from lakelogic_assets.cli.printing import complain, counted, say, say_json
 from lakelogic_assets.cli.settings import settings_of
+from lakelogic_assets.cli.summary import COLUMNS, print_table
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from lakelogic_assets.plan.schedule import Progress
     from lakelogic_assets.report.run import RunReport
 
-_COLUMNS = ("asset", "rows in", "good", "quarantined", "dropped", "checks", "seconds", "status")
+
+EXAMPLE_DAYS = tuple(date(2026, 2, day) for day in (1, 2, 3))
 
 
 def run(
@@ -98,7 +101,7 @@ def _run(
 
     workspace = Workspace(project)
     if example_data:
-        _make_data(registry, workspace.root, project, quiet=quiet)
+        make_data(registry, workspace.root, project, EXAMPLE_DAYS, quiet=quiet)
     if not quiet:
         say("starting Spark …")
     spark = local_session(conf=workspace.spark_conf)
@@ -107,12 +110,11 @@ def _run(
     return run_contracts(registry, keys, workspace, spark, window=window, parallel=parallel, tell=tell)
 
 
-def _make_data(registry: Registry, root: Path, project: Project, *, quiet: bool) -> None:
-    from datetime import date
-
+def make_data(registry: Registry, root: Path, project: Project, days: Sequence[date], *, quiet: bool) -> None:
+    """Landing files made from the contracts, and a line that says so."""
     from lakelogic_assets.authoring.landing import make_landing_data
 
-    report = make_landing_data(registry, project, storage_root=root, days=[date(2026, 2, day) for day in (1, 2, 3)])
+    report = make_landing_data(registry, project, storage_root=root, days=days)
     if not quiet:
         files = counted(len(report.files), "landing file")
         say(f"made {report.rows:,} rows in {files}, {report.broken:,} of them broken on purpose")
@@ -136,22 +138,7 @@ def _tell(progress: Progress[RunReport]) -> None:
 
 def _print_summary(registry: Registry, finished: Mapping[Key, Progress[RunReport]]) -> None:
     order = [key for level in registry.graph.levels for key in level if key in finished]
-    rows = [_row(key, finished[key]) for key in order]
-    if is_terminal():
-        from rich.table import Table
-
-        table = Table(box=None, header_style="bold")
-        for index, name in enumerate(_COLUMNS):
-            table.add_column(name, justify="left" if index in (0, 7) else "right")
-        for row in rows:
-            table.add_row(*row, style=None if row[7] in ("success", "no_new_data") else "red")
-        console().print(table)
-        return
-    widths = [max(len(row[i]) for row in [_COLUMNS, *rows]) for i in range(len(_COLUMNS))]
-    for row in [_COLUMNS, *rows]:
-        padded = enumerate(zip(row, widths, strict=True))
-        cells = [cell.ljust(width) if index in (0, 7) else cell.rjust(width) for index, (cell, width) in padded]
-        say("  ".join(cells).rstrip())
+    print_table(COLUMNS, [_row(key, finished[key]) for key in order])
 
 
 def _row(key: Key, progress: Progress[RunReport]) -> tuple[str, ...]:

@@ -1,0 +1,167 @@
+"""The engine as the code location calls it: one window of one product, tried again where that can help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.contract.resources import Orchestration
+from lakelogic_assets.errors import LakeLogicError
+from lakelogic_assets.gates.freshness import judge_freshness
+from lakelogic_assets.gates.judgement import Judgement
+from lakelogic_assets.gates.volume import judge_volume
+from lakelogic_assets.orchestration.checks import Findings, Outcome, outcomes
+from lakelogic_assets.orchestration.product import Product
+from lakelogic_assets.plan.window import Window
+from lakelogic_assets.report.run import RunReport
+from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.audit import audit_run
+from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.frames import SparkSession
+from lakelogic_assets.spark.holds import Hold, Holds
+from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.table_checks import check_table
+from lakelogic_assets.spark.workspace import Workspace
+
+_PUBLISHED = ("success", "no_new_data", "unchanged")
+_SEASON = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for a run, what they allow, and where they want to read about it."""
+
+    run_id: str
+    spark: Callable[[], SparkSession]
+    """The session, started when it is first needed and replaced when it has died."""
+    ignore_gates: bool = False
+    say: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of one window: its report and its checks, or why it was not published."""
+
+    report: RunReport | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    trouble: str | None = None
+    version: str = ""
+
+    @property
+    def published(self) -> bool:
+        return self.trouble is None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A project's contracts, where their tables are, and how often something that may pass by itself is tried."""
+
+    registry: Registry
+    workspace: Workspace
+    settings: Orchestration = field(default_factory=Orchestration)
+
+    def run(self, product: Product, window: Window, asked: Asked) -> Attempt:
+        """Evaluate, quarantine, judge and publish one window; errors become the window's trouble."""
+        try:
+            report = self._executed(product, window, asked)
+        except LakeLogicError as error:
+            return Attempt(trouble=str(error))
+        asked.say(told(product, report))
+        if report.status == "held":
+            return Attempt(report, trouble="; ".join(report.reasons))
+        found = tuple(outcomes(product.contract, product.checks, report, self._findings(product, window, report)))
+        if report.status not in _PUBLISHED:
+            return Attempt(report, found, trouble="; ".join(report.reasons) or report.status)
+        written = report.versions_written.get("target")
+        version = written if written is not None else delta_log.version(product.target)
+        # It changes when, and only when, a commit changed the table.
+        return Attempt(report, found, version=f"delta-{version}" if version is not None else "empty")
+
+    def hold(self, product: Product, window: Window, asked: Asked, reason: str) -> Attempt:
+        """Do not even try: an upstream did not bring this window. What reads from this product waits in turn."""
+        holds = Holds(self.workspace.destination(product.contract).holds)
+        holds.note(Hold(product.key, window, (reason,), asked.run_id, datetime.now(UTC).isoformat()))
+        return Attempt(trouble=reason)
+
+    def look(self, product: Product, window: Window, asked: Asked) -> Attempt:
+        """Judge what is in the table already; nothing is written."""
+        contract = product.contract
+        lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
+        try:
+            report = check_table(contract, asked.spark(), lakehouse, destination, window)
+        except LakeLogicError as error:
+            return Attempt(trouble=str(error))
+        found = outcomes(contract, product.checks, report, self._findings(product, window, report))
+        return Attempt(report, tuple(found))
+
+    def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
+        """A lock or a dead JVM is waited out; bad data would only be bad again."""
+        request = RunRequest(
+            window=window,
+            pipeline_run_id=asked.run_id,
+            external_logic=self.workspace.logic_policy,
+            environment=self.workspace.project.environment,
+            upstream=product.upstream,
+            ignore_gates=asked.ignore_gates,
+        )
+        contract = product.contract
+        lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
+        attempt = 0
+        while True:
+            try:
+                return execute(contract, asked.spark(), lakehouse, destination, request)
+            except LakeLogicError as error:
+                if not error.retryable or attempt == self.settings.retries:
+                    raise
+                pause = self.settings.retry_seconds * 2**attempt
+                asked.say(f"{error} Trying again in {pause:g} s.")
+                time.sleep(pause)
+                attempt += 1
+
+    def _findings(self, product: Product, window: Window, report: RunReport) -> Findings:
+        """The proof from the commits, and the run against what was promised and what is usual."""
+        contract = product.contract
+        destination = self.workspace.destination(contract)
+        proved = audit_run(destination, report.versions_written)
+        judged = report.status != "no_new_data"
+        return Findings(
+            faults=proved.faults if proved else None,
+            volume=_volume(contract, destination.run_log, report) if judged else None,
+            freshness=_freshness(contract, report, window) if judged else None,
+        )
+
+
+def told(product: Product, report: RunReport) -> str:
+    """One line for the log: where the rows of a window went."""
+    counts = report.counts
+    why = f" ({'; '.join(report.reasons)})" if report.reasons else ""
+    rows = (
+        f"{counts.source:,} read, {counts.good:,} good, {counts.quarantined:,} quarantined, {counts.dropped:,} dropped"
+    )
+    return f"{'/'.join(product.key)} {report.window['key']}: {report.status}{why}; {rows}, {report.seconds:.1f} s"
+
+
+def _volume(contract: Contract, run_log: str, report: RunReport) -> Judgement | None:
+    objective = volume_objective(contract)
+    if objective is None:
+        return None
+    history: list[int] = []
+    if objective.anomaly is not None:
+        # A seasonal comparison looks at every seventh run.
+        rows = read_runs(run_log, contract="/".join(contract.key), limit=objective.anomaly.lookback_runs * _SEASON)
+        before = [row for row in rows if row["status"] == "success" and row["run_id"] != report.run_id]
+        history = [int(row[f"counts_{objective.counter}"] or 0) for row in reversed(before)]
+    return judge_volume(objective, report.counts, history)
+
+
+def _freshness(contract: Contract, report: RunReport, window: Window) -> Judgement | None:
+    objective = freshness_objective(contract)
+    if objective is None:
+        return None
+    newest = datetime.fromisoformat(report.newest) if report.newest else None
+    return judge_freshness(objective, newest, datetime.now(UTC), window.end)

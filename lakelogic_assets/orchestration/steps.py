@@ -1,0 +1,155 @@
+"""What a step does: its windows one after another, each recorded and judged on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from lakelogic_assets.orchestration import events
+from lakelogic_assets.orchestration.deadline import set_deadline
+from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
+from lakelogic_assets.orchestration.metadata import column_lineage, run_metadata
+from lakelogic_assets.orchestration.naming import asset_key
+from lakelogic_assets.orchestration.product import Product
+
+
+class RunOptions(dg.Config):
+    """What a person may say when starting a materialization."""
+
+    ignore_gates: bool = Field(default=False, description="Go on although a gate holds an upstream back.")
+
+
+@dataclass
+class _Progress:
+    """What became of the windows so far."""
+
+    published: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One execution of one asset: which windows, which checks, and on whose behalf."""
+
+    context: dg.AssetExecutionContext
+    product: Product
+    engine: Engine
+    options: RunOptions
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(
+            run_id=self.context.run.run_id,
+            spark=lambda: self.context.resources.spark.spark_session,
+            ignore_gates=self.options.ignore_gates,
+            say=self.context.log.info,
+        )
+
+    @property
+    def partitions(self) -> list[str | None]:
+        """The partitions of this asset in this run; a run over days also runs assets that have none."""
+        context = self.context
+        if self.product.partitions is None or not (context.has_partition_key or context.has_partition_key_range):
+            return [None]
+        return [*context.partition_keys]
+
+    def events(self) -> Iterator[Any]:
+        """Materialize the selected windows, or judge what is in the table when only checks were asked for."""
+        if self.product.asset_key in self.context.selected_asset_keys:
+            return self._materialized()
+        return self._looked_at()
+
+    def _materialized(self) -> Iterator[Any]:
+        partitions = self.partitions
+        several = len(partitions) > 1
+        set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions))
+        waits = self._held_in_this_run(partitions) if several else {}
+        progress = _Progress()
+        for partition in partitions:
+            name, window = partition or "full", self.product.window(partition)
+            if name in waits:
+                reason = f"{waits[name]} did not publish it in run {self.context.run.run_id[:8]}"
+                attempt = self.engine.hold(self.product, window, self.asked, reason)
+            else:
+                attempt = self.engine.run(self.product, window, self.asked)
+            if attempt.trouble is None:
+                progress.published += 1
+            else:
+                progress.troubles[name] = attempt.trouble
+                self.context.log.error(f"{'/'.join(self.product.key)} {name}: {attempt.trouble}")
+            yield from self._recorded(attempt, partition, several=several)
+        if several and progress.published:
+            yield events.passed_on(self.product)
+        goes_on = several and progress.published > 0 and self._has_downstream()
+        if progress.troubles and not goes_on:
+            raise _failure(self.product, progress, len(partitions))
+        yield from self._check_outputs()
+
+    def _recorded(self, attempt: Attempt, partition: str | None, *, several: bool) -> Iterator[Any]:
+        product, report = self.product, attempt.report
+        target = None
+        if attempt.published and report is not None:
+            metadata = run_metadata(report, partitioned=partition is not None)
+            metadata |= column_lineage(product.contract, self.engine.registry)
+            if several and partition is not None:
+                yield events.one_of_many(self.context, product, partition, metadata, attempt.version)
+            else:
+                yield events.whole(product, metadata, attempt.version)
+            target = events.latest(self.context.instance, product.asset_key, partition)
+        yield from self._evaluations(attempt, partition, target, holding=not several)
+
+    def _looked_at(self) -> Iterator[Any]:
+        """Checks alone: the table stays as it is."""
+        for partition in self.partitions:
+            attempt = self.engine.look(self.product, self.product.window(partition), self.asked)
+            if attempt.trouble is not None:
+                raise dg.Failure(attempt.trouble, allow_retries=False)
+            target = events.latest(self.context.instance, self.product.asset_key, partition)
+            yield from self._evaluations(attempt, partition, target, holding=False)
+        yield from self._check_outputs()
+
+    def _evaluations(self, attempt: Attempt, partition: str | None, target: Any, *, holding: bool) -> Iterator[Any]:
+        found = [outcome for outcome in attempt.outcomes if outcome.check.name in self._wanted]
+        return events.evaluations(self.product, found, partition, target, holding=holding)
+
+    @property
+    def _wanted(self) -> set[str]:
+        return {key.name for key in self.context.selected_asset_check_keys}
+
+    def _check_outputs(self) -> Iterator[dg.Output[None]]:
+        wanted = self._wanted
+        for check in self.product.checks:
+            if check.name in wanted:
+                yield dg.Output(None, output_name=events.output_name(self.product.asset_key, check.name))
+
+    def _held_in_this_run(self, partitions: Sequence[str | None]) -> dict[str, str]:
+        """Days that an upstream should have brought in this very run and did not, with its name."""
+        days = [day for day in partitions if day is not None]
+        running = self.context.job_def.asset_layer.selected_asset_keys
+        product = self.product
+        held: dict[str, str] = {}
+        for upstream in product.upstream:
+            if product.upstream_partitions.get(upstream) == product.partitions and asset_key(upstream) in running:
+                done = events.days_of_run(self.context.instance, asset_key(upstream), days, self.context.run.run_id)
+                held |= {day: "/".join(upstream) for day in days if day not in done}
+        return held
+
+    def _has_downstream(self) -> bool:
+        """Whether a later step of this run waits for this asset: failing here would take its good days with it."""
+        layer = self.context.job_def.asset_layer
+        return bool(layer.get(self.product.asset_key).child_keys & set(layer.selected_asset_keys))
+
+
+def _failure(product: Product, progress: _Progress, windows: int) -> dg.Failure:
+    names = list(progress.troubles)
+    told = "; ".join(f"{name}: {why}" for name, why in progress.troubles.items())
+    many = f"{len(names)} of {windows} windows were not published: " if windows > 1 else ""
+    return dg.Failure(
+        description=f"{'/'.join(product.key)}: {many}{told}",
+        metadata={"not_published": names, "published": progress.published},
+        allow_retries=False,
+    )
