@@ -12,7 +12,7 @@ from lakelogic_assets.contract.objectives import freshness_objective, volume_obj
 from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.verdict import max_quarantine_ratio
-from lakelogic_assets.orchestration.naming import distinct
+from lakelogic_assets.orchestration.naming import distinct, safe_name
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.quality.row_rules import shown_rule
 
@@ -78,7 +78,8 @@ def _told(rule: RowRule | DatasetRule) -> str:
     """What the author says about a rule, and the rule itself."""
     said = " ".join(rule.description.split()) if rule.description else rule.label
     shown = f"`{shown_rule(rule) if isinstance(rule, RowRule) else _shown_dataset_rule(rule)}`"
-    return f"{said}\n\n{shown}" if said and said != rule.name else shown
+    heading = rule.name if safe_name(rule.name) != rule.name else None
+    return "\n\n".join(dict.fromkeys(text for text in (heading, said, shown) if text))
 
 
 def _shown_dataset_rule(rule: DatasetRule) -> str:
@@ -136,6 +137,11 @@ def outcomes(contract: Contract, checks: tuple[Check, ...], report: RunReport, f
     return [replace(outcome, metadata={**outcome.metadata, **mark}) for outcome in found]
 
 
+def not_evaluated(checks: tuple[Check, ...], why: str) -> list[Outcome]:
+    """The checks of a window that did not run: each says why, so that nobody takes an old verdict for a new one."""
+    return [Outcome(check, False, "WARN", f"Not evaluated: {why}", {"skipped": True}) for check in checks]
+
+
 def _skipped(check: Check, why: str) -> Outcome:
     return Outcome(check, True, "WARN", why, {"skipped": True})
 
@@ -149,7 +155,7 @@ def _of_row_rule(check: Check, rule: Any, report: RunReport, contract: Contract)
     breached = limit is not None and report.counts.quarantine_ratio > limit
     routed = rule.severity == "error"
     metadata = {
-        "failed_rows": rule.failed, "failed_rate": rate, "rows": total, "threshold": 0,
+        "failed_rows": rule.failed, "failed_rate": round(rate, 6), "rows": total, "threshold": 0,
         "severity": rule.severity, "category": rule.category, "phase": rule.phase,
     }  # fmt: skip
     went = "quarantined" if routed else "kept and counted"
@@ -163,7 +169,7 @@ def _of_dataset_rule(check: Check, rule: Any) -> Outcome:
         return _skipped(check, (rule.note if rule else None) or "Not evaluated in this run.")
     metadata = {"value": _number(rule.value), "threshold": rule.bounds or "must be true", "category": rule.category}
     bounds = rule.bounds or "must be true"
-    text = f"{rule.value} ({bounds})" + (f"; {rule.note}" if rule.note else "")
+    text = f"{_spoken(rule.value)} ({bounds})" + (f"; {rule.note}" if rule.note else "")
     passed = bool(rule.passed) or rule.severity == "info"
     return Outcome(check, passed, "ERROR" if rule.severity == "error" else "WARN", text, metadata)
 
@@ -218,7 +224,7 @@ def _quarantine_ratio(check: Check, contract: Contract, report: RunReport) -> Ou
     passed = limit is None or ratio <= limit
     if quarantined and (contract.quarantine.fail_on_quarantine or not contract.quarantine.enabled):
         passed = False
-    metadata = {"ratio": ratio, "quarantined": quarantined, "threshold": limit if limit is not None else 1.0}
+    metadata = {"ratio": round(ratio, 6), "quarantined": quarantined, "threshold": limit if limit is not None else 1.0}
     return Outcome(check, passed, "ERROR", f"{ratio:.2%} of the rows ({quarantined:,}) were quarantined.", metadata)
 
 
@@ -246,6 +252,10 @@ def _judged(check: Check, judged: Judgement | None, report: RunReport, value: di
 
 def _nothing_judged(report: RunReport) -> str:
     return "There was nothing new to read." if report.status == "no_new_data" else "Not evaluated in this run."
+
+
+def _spoken(value: Any) -> str:
+    return f"{value:,g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def _number(value: Any) -> Any:

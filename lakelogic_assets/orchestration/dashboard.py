@@ -69,7 +69,7 @@ def _shown(product: Product) -> dashboard.Product:
         title=contract.info.title or contract.table,
         owner=contract.info.owner,
         freshness_seconds=freshness.seconds if freshness else None,
-        checks=len(product.checks),
+        checks=sum(check.kind in ("row", "dataset") for check in product.checks),
         incremental=reads_news or contract.materialization.strategy == "append",
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
@@ -15,7 +15,7 @@ from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.gates.freshness import judge_freshness
 from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.volume import judge_volume
-from lakelogic_assets.orchestration.checks import Findings, Outcome, outcomes
+from lakelogic_assets.orchestration.checks import Findings, Outcome, not_evaluated, outcomes
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
@@ -70,10 +70,10 @@ class Engine:
         try:
             report = self._executed(product, window, asked)
         except LakeLogicError as error:
-            return Attempt(trouble=str(error))
+            return _not_run(product, str(error))
         asked.say(told(product, report))
         if report.status == "held":
-            return Attempt(report, trouble="; ".join(report.reasons))
+            return replace(_not_run(product, "; ".join(report.reasons)), report=report)
         found = tuple(outcomes(product.contract, product.checks, report, self._findings(product, window, report)))
         if report.status not in _PUBLISHED:
             return Attempt(report, found, trouble="; ".join(report.reasons) or report.status)
@@ -86,7 +86,7 @@ class Engine:
         """Do not even try: an upstream did not bring this window. What reads from this product waits in turn."""
         holds = Holds(self.workspace.destination(product.contract).holds)
         holds.note(Hold(product.key, window, (reason,), asked.run_id, datetime.now(UTC).isoformat()))
-        return Attempt(trouble=reason)
+        return _not_run(product, reason)
 
     def look(self, product: Product, window: Window, asked: Asked) -> Attempt:
         """Judge what is in the table already; nothing is written."""
@@ -136,6 +136,10 @@ class Engine:
         )
 
 
+def _not_run(product: Product, why: str) -> Attempt:
+    return Attempt(outcomes=tuple(not_evaluated(product.checks, why)), trouble=why)
+
+
 def told(product: Product, report: RunReport) -> str:
     """One line for the log: where the rows of a window went."""
     counts = report.counts
@@ -163,5 +167,12 @@ def _freshness(contract: Contract, report: RunReport, window: Window) -> Judgeme
     objective = freshness_objective(contract)
     if objective is None:
         return None
-    newest = datetime.fromisoformat(report.newest) if report.newest else None
-    return judge_freshness(objective, newest, datetime.now(UTC), window.end)
+    return judge_freshness(objective, _newest(report.newest), datetime.now(UTC), window.end)
+
+
+def _newest(text: str | None) -> datetime | None:
+    """A date stands for its whole day: a row of yesterday is not a day old at midnight."""
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment + timedelta(days=1) if len(text) == len("2026-02-03") else moment

@@ -26,11 +26,14 @@ class Selection(dg.Config):
     select: list[str] = Field(default=[], description=SELECT)
 
 
-class RunContracts(Selection):
-    """What `run_contracts` takes, in the words of the command line."""
-
+class DaysOfSelection(Selection):
     first_day: str | None = Field(default=None, description="First day, such as 2026-02-01, for contracts by day.")
     last_day: str | None = Field(default=None, description="Last day, included; the first day when left out.")
+
+
+class RunContracts(DaysOfSelection):
+    """What `run_contracts` takes, in the words of the command line."""
+
     ignore_gates: bool = Field(default=False, description="Go on although a gate holds an upstream back.")
 
 
@@ -55,6 +58,7 @@ def build_jobs(products: Sequence[Product], engine: Engine) -> list[dg.JobDefini
     return [
         _run_contracts(products, engine),
         _reprocess(products, engine),
+        _check_contracts(products, engine),
         _maintenance(products, engine),
         _quarantine_report(products, engine),
     ]
@@ -86,6 +90,29 @@ def _reprocess(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
         rebuild()
 
     return reprocess
+
+
+def _check_contracts(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
+    """Dagster's UI runs the checks of a partitioned asset only together with the asset."""
+
+    @dg.op(name="judge", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing, is_required=False))
+    def judge(context: dg.OpExecutionContext, config: DaysOfSelection):  # type: ignore[no-untyped-def]
+        asked = Asked(context.run_id, lambda: context.resources.spark.spark_session, say=context.log.info)
+        troubles: list[str] = []
+        for product in _chosen(products, engine, config.select):
+            for partition in product.partitions_between(_days(config.first_day, config.last_day)):
+                attempt = engine.look(product, product.window(partition), asked)
+                target = events.latest(context.instance, product.asset_key, partition)
+                yield from events.evaluations(product, attempt.outcomes, partition, target, holding=False)
+                troubles += [attempt.trouble] if attempt.trouble else []
+        if troubles:
+            raise dg.Failure("; ".join(troubles), allow_retries=False)
+
+    @dg.job(description="Judge what is in the tables, for the days you name; nothing is written.")
+    def check_contracts() -> None:
+        judge()
+
+    return check_contracts
 
 
 def _maintenance(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:

@@ -40,13 +40,13 @@ def sort_out(registry: Registry, project: Project) -> Sorted:
     why = {contract.key: _problems_of(contract, errors) for contract in enabled}
     sound = tuple(contract for contract in enabled if not why[contract.key])
     known = {contract.place.path for contract in registry}
-    specs = [_spec(asset_key(contract.key), why[contract.key]) for contract in enabled if why[contract.key]]
+    specs = [_spec(asset_key(each.key), why[each.key], project) for each in enabled if why[each.key]]
     unread: dict[Path, list[Problem]] = {}
     for problem in errors:
         file = problem.location.file
         if file is not None and file not in known and file.name not in _SHARED:
             unread.setdefault(file, []).append(problem)
-    specs += [_spec(_key_of(file, project), problems) for file, problems in unread.items()]
+    specs += [_spec(_key_of(file, project), problems, project) for file, problems in unread.items()]
     return Sorted(sound, tuple(specs))
 
 
@@ -74,8 +74,8 @@ def _key_of(file: Path, project: Project) -> dg.AssetKey:
     return dg.AssetKey([*domain, safe_name(file_table(file))])
 
 
-def _spec(key: dg.AssetKey, problems: Iterable[Problem]) -> dg.AssetSpec:
-    told = [str(problem) for problem in problems]
+def _spec(key: dg.AssetKey, problems: Iterable[Problem], project: Project) -> dg.AssetSpec:
+    told = [str(problem).replace(f"{project.root}/", "") for problem in problems]
     lines = "\n".join(f"- {line}" for line in told)
     return dg.AssetSpec(
         key,

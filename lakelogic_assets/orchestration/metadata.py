@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from lakelogic_assets import names
 from lakelogic_assets.contract.column_lineage import resolved_column_lineage
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.registry import Registry
@@ -25,8 +26,8 @@ def run_metadata(report: RunReport, *, partitioned: bool) -> dict[str, Any]:
         "rows_good": counts.good,
         "rows_quarantined": counts.quarantined,
         "rows_dropped": counts.dropped,
-        "quarantine_ratio": counts.quarantine_ratio,
-        "seconds": report.seconds,
+        "quarantine_ratio": round(counts.quarantine_ratio, 6),
+        "seconds": round(report.seconds, 3),
         "status": report.status,
         "window": report.window["key"] or "full",
         "engine_run_id": report.run_id,
@@ -116,5 +117,6 @@ def _by_rule(report: RunReport) -> list[dg.TableRecord]:
 
 
 def _record(row: Mapping[str, Any]) -> dg.TableRecord:
-    plain = {name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in row.items()}
+    shown = {name: value for name, value in row.items() if not name.startswith(names.ENGINE_PREFIX)}
+    plain = {name: each if isinstance(each, str | int | float | bool) else str(each) for name, each in shown.items()}
     return dg.TableRecord(plain)

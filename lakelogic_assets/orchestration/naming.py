@@ -27,11 +27,13 @@ def safe_name(name: str) -> str:
 
 
 def distinct(items: Iterable[T], name_of: Callable[[T], str]) -> dict[T, str]:
-    """A safe name for each item; names that differ only by case get a mark, since some stores fold case."""
+    """A safe name for each item, with a mark only where it is needed; case counts for nothing, as in some stores."""
     named: dict[T, str] = {}
     taken: set[str] = set()
     for item in items:
-        name = safe_name(name_of(item))
+        name = _readable(name_of(item))
+        if not name or name.casefold() in taken:
+            name = safe_name(name_of(item))
         tries = 1
         while name.casefold() in taken:
             tries += 1
@@ -39,6 +41,12 @@ def distinct(items: Iterable[T], name_of: Callable[[T], str]) -> dict[T, str]:
         taken.add(name.casefold())
         named[item] = name
     return named
+
+
+def _readable(name: str) -> str:
+    """The name without what Dagster refuses; empty where that would leave nothing good."""
+    plain = _NOT_A_LETTER.sub("_", name).strip("_")
+    return plain if plain and len(plain) <= _LONGEST and plain not in _TAKEN else ""
 
 
 def asset_key(key: Key) -> dg.AssetKey:

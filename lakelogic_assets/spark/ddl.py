@@ -61,10 +61,11 @@ def _write_nothing(contract: Contract, spark: SparkSession, workspace: Workspace
         [],
     )
     empty = _declared_frame(scope)
-    evaluation = Evaluation(empty, (), None, None, None)
+    evaluation = Evaluation(empty, (), None, None, None, known_rows=0)
     app = f"{'/'.join(contract.key)}|ddl"
     generation = 1 + (delta_log.transaction_version(target, app) or 0)
-    prepared = prepare(evaluation, scope, read_given(scope, empty), target, Attempt(FULL, "ddl", app, generation))
+    attempt = Attempt(FULL, "ddl", app, generation, replaces=False)
+    prepared = prepare(evaluation, scope, read_given(scope, empty), target, attempt)
     prepared.commit(commit_metadata_of_ddl())
 
 

@@ -46,23 +46,33 @@ class Evaluation:
     split: DataFrame | None = None
     """The good rows right after the split, for dataset rules that ask for them before any post step."""
 
-    def counts(self) -> tuple[int, int, int]:
-        """Rows read, rows that are good, rows that are bad; only after a job."""
-        if self.known_rows is not None and self.good_rows is not None:
-            good = int(self.good_rows.get["rows"])
+    def counts(self, written: int | None = None) -> tuple[int, int, int]:
+        """Rows read, rows that are good, rows that are bad; only after a job, which may have told what it wrote."""
+        good = int(self.good_rows.get["rows"]) if self.good_rows else written
+        if self.known_rows is not None and good is not None:
             return self.known_rows, good, self.known_rows - good
         bad = sum(stage.bad_rows for stage in self.stages)
-        first = self.stages[0]
+        first, last = self.stages[0], self.stages[-1]
         read = int(self.source_rows.get["rows"]) if self.source_rows else first.rows
-        last = self.stages[-1]
-        good = int(self.good_rows.get["rows"]) if self.good_rows else last.rows - last.bad_rows
-        return read, good, bad
+        return read, last.rows - last.bad_rows if good is None else good, bad
 
-    def bad_stages(self) -> list[Stage]:
-        """The stages that hold rows back; only after a job."""
+    def bad_stages(self, bad: int) -> list[Stage]:
+        """The stages that hold back those rows; only after a job."""
         if self.known_rows is not None:
-            return [stage for stage in self.stages if stage.masks] if self.counts()[2] else []
+            return [stage for stage in self.stages if stage.masks] if bad else []
         return [stage for stage in self.stages if stage.masks and stage.bad_rows]
+
+    @property
+    def counts_itself(self) -> bool:
+        """Whether nothing but the number of written rows is needed to know all others."""
+        return self.known_rows is not None and self.good_rows is None
+
+    def counted(self) -> Evaluation:
+        """The same with its good rows counted on their way, for writes that do not tell what they wrote."""
+        if not self.counts_itself:
+            return self
+        good, rows = _counted(self.good, [])
+        return replace(self, good=good, good_rows=rows)
 
     def watermark_value(self) -> str | None:
         value = self.source_rows.get.get("watermark") if self.source_rows and self.watermark else None
@@ -120,9 +130,8 @@ def evaluate_source(
     newest = _newest(frame, contract)
     final = None
     if not counted:
-        frame, final = _counted(frame, newest)
-        fresh = final if newest else None
-        return Evaluation(frame, tuple(stages), None, final, None, fresh, read.rows, split)
+        frame, fresh = _observed(frame, newest) if newest else (frame, None)
+        return Evaluation(frame, tuple(stages), None, None, None, fresh, read.rows, split)
     if contract.external_logic is not None or any(changes_row_count(step.operation) for step in steps["post"]):
         frame, final = _counted(frame, newest)
     elif newest:

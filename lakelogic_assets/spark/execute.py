@@ -254,7 +254,7 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
         prepared = prepare(evaluation, scope, batch.read, destination.target, batch.attempt)
     with run.step("judge"):
         outcomes = prepared.judged()
-        source, good, bad = evaluation.counts()
+        source, good, bad = prepared.counts
         if bad < 0:
             raise SourceError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
         counts = Counts(source, good, bad, source - good - bad)
@@ -299,7 +299,7 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
         run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at))
     proof = _proof(run, attempt, draft)
     versions: dict[str, int] = {}
-    rows = bad_rows(evaluation.bad_stages(), scope, batch.read, attempt.name)
+    rows = bad_rows(evaluation.bad_stages(draft.counts.quarantined), scope, batch.read, attempt.name)
     if scope.contract.quarantine.enabled:
         with run.step("quarantine"):
             version = write_quarantine(

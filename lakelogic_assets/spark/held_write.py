@@ -7,12 +7,14 @@ its version is pinned and a test holds on to them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 
@@ -30,14 +32,26 @@ class HeldWrite:
 
     def files(self) -> list[str]:
         """The new files, as paths that Spark can read."""
+        return [self._place(action) for action in self._added()]
+
+    def rows(self) -> int:
+        """How many rows the new files hold by Delta's statistics, else by their own footers."""
+        total = 0
+        for action in self._added():
+            counted = json.loads(action.stats() or "{}").get("numRecords")
+            total += parquet.read_metadata(self._place(action)).num_rows if counted is None else int(counted)
+        return total
+
+    def _added(self) -> Iterator[Any]:
         actions = self._commit_data.actions()
-        found = []
         for index in range(actions.size()):
             action = actions.apply(index)
             if action.getClass().getSimpleName() == "AddFile":
-                name = unquote(action.path())
-                found.append(name if "://" in name or name.startswith("/") else f"{self.path}/{name}")
-        return found
+                yield action
+
+    def _place(self, action: Any) -> str:
+        name = unquote(action.path())
+        return name if "://" in name or name.startswith("/") else f"{self.path}/{name}"
 
     def commit(self, user_metadata: str) -> int:
         """Make the files part of the table; the version that did so."""

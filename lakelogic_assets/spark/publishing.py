@@ -43,12 +43,16 @@ class Attempt:
     name: str
     app: str
     generation: int
+    replaces: bool = True
+    """Whether rows that are there may give way; a change of columns alone touches none."""
 
 
 @dataclass(frozen=True)
 class Prepared:
     """Rows that are evaluated and written somewhere, not yet part of the table."""
 
+    counts: tuple[int, int, int]
+    """Rows that were read, that are good, that are bad."""
     commit: Callable[[str], int]
     discard: Callable[[], None]
     judged: Callable[[], tuple[DatasetRuleOutcome, ...]]
@@ -78,6 +82,9 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
     if contract.materialization.strategy == "append":
         rows = rows.withColumn(names.WINDOW_COLUMN, F.lit(window_id(attempt.name)).cast("bigint"))
     mode, where = _write_mode(scope, target, attempt, rows)
+    if evaluation.counts_itself and (where or "://" in target):
+        # Such a write copies rows of other windows along, or its files cannot be asked how many they hold.
+        return _held(evaluation.counted(), scope, read, target, attempt)
     rows = described(rows, contract)
     options = {
         "txnAppId": attempt.app,
@@ -104,11 +111,13 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
     def judged() -> tuple[DatasetRuleOutcome, ...]:
         return judge_all(evaluation, scope, lambda rules: _judge_files(held, rows, where, rules, evaluation, scope))
 
-    return Prepared(held.commit, held.discard, judged, shown)
+    counts = evaluation.counts(held.rows() if evaluation.counts_itself else None)
+    return Prepared(counts, held.commit, held.discard, judged, shown)
 
 
 def _as_files(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     """Plain files, for tables that are not Delta's."""
+    evaluation = evaluation.counted()
     staged = parquet_table.stage(
         finished(evaluation.good, scope, read), target, scope.contract, attempt.name, attempt.window
     )
@@ -123,11 +132,14 @@ def _as_files(evaluation: Evaluation, scope: Scope, read: SourceRead, target: st
     def judged() -> tuple[DatasetRuleOutcome, ...]:
         return judge_all(evaluation, scope, late)
 
-    return Prepared(commit, staged.discard, judged, lambda limit: scope.spark.read.parquet(target).limit(limit))
+    return Prepared(
+        evaluation.counts(), commit, staged.discard, judged, lambda limit: scope.spark.read.parquet(target).limit(limit)
+    )
 
 
 def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     """MERGE reads its source more than once, so the evaluated rows are kept on disk until it is done."""
+    evaluation = evaluation.counted()
     staged = evaluation.good.localCheckpoint(eager=True)
     contract = scope.contract
 
@@ -152,6 +164,7 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
         staged.unpersist()
 
     return Prepared(
+        evaluation.counts(),
         commit,
         discard,
         lambda: judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
@@ -190,6 +203,8 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
     """How the new files relate to what is there: beside it, instead of it, or instead of one window of it."""
     contract, window = scope.contract, attempt.window
     materialization = contract.materialization
+    if not attempt.replaces:
+        return "Append", None
     if not delta_log.is_table(target):
         return ("Append" if materialization.strategy == "append" else "Overwrite"), None
     again = delta_log.transaction_version(target, attempt.app) is not None

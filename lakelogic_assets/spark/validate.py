@@ -44,9 +44,9 @@ def _judged(
     evaluation = evaluate_source(read, scope, request.external_logic)
     # Kept on disk, so that what the caller looks at is what was counted.
     staged = evaluation.good.localCheckpoint(eager=True)
-    rows = bad_rows(evaluation.bad_stages(), scope, read, "validate")
-    bad = rows.frame.localCheckpoint(eager=True) if rows else _no_bad_rows(request.frame, scope.spark)
     source, good, failed = evaluation.counts()
+    rows = bad_rows(evaluation.bad_stages(failed), scope, read, "validate")
+    bad = rows.frame.localCheckpoint(eager=True) if rows else _no_bad_rows(request.frame, scope.spark)
     failures = rows.failures() if rows else {}
     report = replace(
         blank_report(scope, None, request.window),

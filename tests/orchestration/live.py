@@ -350,7 +350,7 @@ def _serve(folder: Path) -> Iterator[Live]:
 
 def _loaded(live: Live, processes: Sequence[subprocess.Popen[bytes]]) -> bool | None:
     for process in processes:
-        assert process.poll() is None, f"{process.args} ended by itself\n{live.log_tail()}"
+        assert process.poll() is None, f"{process.args!r} ended by itself\n{live.log_tail()}"
     try:
         with urllib.request.urlopen(f"{live.url}/server_info", timeout=30) as answer:  # noqa: S310
             answer.read()

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from deltalake import DeltaTable
 
 from tests.orchestration.conftest import Runner
 
@@ -58,6 +59,18 @@ def test_a_day_that_fails_its_gate_is_told_and_holds_what_follows(ran: Runner) -
     assert not result.success
     assert "no_closed_days" in told(result)
     assert BAD not in ran.recorded("gold_till_totals")
+
+
+def test_what_is_in_the_tables_can_be_judged_again_without_writing(ran: Runner) -> None:
+    path = str(ran.shop.root / ".lakehouse/warehouse/lake/shop/silver_till_orders")
+    before = DeltaTable(path).version()
+    config = {"select": ["silver_till_orders"], "first_day": DAYS[0], "last_day": DAYS[1]}
+    result = start(ran, "check_contracts", "judge", **config)
+    assert result.success
+    found = result.get_asset_check_evaluations()
+    assert {(each.check_name, each.partition) for each in found} >= {("amount_is_usual", day) for day in DAYS}
+    assert all(each.target_materialization_data for each in found)
+    assert DeltaTable(path).version() == before
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.orchestration.conftest import BAD_DAY, DAYS
-from tests.orchestration.live import BRONZE, REASON, SILVER, TOTALS, Backfilled, Live, backfilled, live
+from tests.orchestration.live import BRONZE, REASON, SILVER, TOTALS, Backfilled, Live, backfilled, key, live
 
 __all__ = ["backfilled", "live"]
 
@@ -32,6 +32,17 @@ def test_a_broken_contract_is_shown_as_left_out_with_its_line(live: Live) -> Non
     assert "Left out" in node["description"]
     assert "silver_stock.yaml:3:" in node["description"]
     assert "strng" in node["description"]
+
+
+def test_a_rule_whose_name_dagster_refuses_is_shown_by_its_own_name(live: Live) -> None:
+    node = live.ask(
+        """query ($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+             assetChecksOrError { ... on AssetChecks { checks { name description } } }
+           } } }""",
+        key=key(SILVER),
+    )["assetNodeOrError"]
+    told = [check["description"] for check in node["assetChecksOrError"]["checks"]]
+    assert any("amount is not negative" in description for description in told), told
 
 
 def test_one_day_is_materialized_and_each_check_speaks_about_that_materialization(live: Live) -> None:
@@ -76,6 +87,12 @@ def test_the_bar_of_a_check_has_the_status_of_each_day(backfilled: Backfilled) -
     (failed,) = live.evaluations(SILVER, REASON, BAD_DAY)
     assert failed["evaluation"]["severity"] == "ERROR"
     assert failed["evaluation"]["targetMaterialization"] is None, "nothing was published for it to speak about"
+
+
+def test_a_complete_day_is_fresh_although_its_column_is_a_date(backfilled: Backfilled) -> None:
+    """A date stands for its whole day: at the end of the day's window nothing newer could have come."""
+    (told,) = backfilled.live.evaluations(SILVER, "data_freshness", DAYS[1])
+    assert told["status"] == "SUCCEEDED", told["evaluation"]["description"]
 
 
 def test_a_child_alone_is_held_in_another_run_until_somebody_ignores_the_gate(backfilled: Backfilled) -> None:
