@@ -6,6 +6,7 @@ LakeLogicError
 ├── NotFoundError     a contract, a table or an error code that was asked for does not exist
 └── EngineError       a run cannot go on
     ├── LockedError       another process writes the table (retryable)
+    ├── JvmDiedError      Spark's JVM is gone; a new one starts on next use (retryable)
     ├── SchemaError       rows do not fit the table and the policy forbids a change
     ├── EmptySourceError  nothing to read where the contract wants something
     ├── SourceError       a file or a folder cannot be read: carries its path
@@ -57,6 +58,12 @@ class EngineError(LakeLogicError):
 
 class LockedError(EngineError):
     """Another process writes the table; trying again later is right."""
+
+    retryable = True
+
+
+class JvmDiedError(EngineError):
+    """Spark's JVM ended in the middle of a run; the next use starts a new one."""
 
     retryable = True
 

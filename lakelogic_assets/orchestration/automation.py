@@ -13,6 +13,7 @@ from lakelogic_assets.contract.cron import five_fields
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.objectives import freshness_objective
 from lakelogic_assets.orchestration.external import external_keys
+from lakelogic_assets.orchestration.naming import asset_key
 from lakelogic_assets.orchestration.product import Product
 
 SENSOR = "contracts_automation"
@@ -65,7 +66,8 @@ def automation_condition(product: Product) -> dg.AutomationCondition[Any] | None
     cron = five_fields(schedule) if schedule else None
     if said == "off" or (said is None and cron is None and not product.upstream):
         return None
-    outside = dg.AssetSelection.assets(*external_keys(product)) if external_keys(product) else None
+    never_run = [*external_keys(product), *map(asset_key, product.switched_off)]
+    outside = dg.AssetSelection.assets(*never_run) if never_run else None
     if cron is not None and said != "eager":
         if not product.upstream:
             tick: Any = dg.AutomationCondition.cron_tick_passed(cron, "UTC")

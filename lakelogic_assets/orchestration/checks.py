@@ -142,13 +142,14 @@ def not_evaluated(checks: tuple[Check, ...], why: str) -> list[Outcome]:
     return [Outcome(check, False, "WARN", f"Not evaluated: {why}", {"skipped": True}) for check in checks]
 
 
-def _skipped(check: Check, why: str) -> Outcome:
+def skipped(check: Check, why: str) -> Outcome:
+    """A check that there was nothing to judge for: it passes and says so."""
     return Outcome(check, True, "WARN", why, {"skipped": True})
 
 
 def _of_row_rule(check: Check, rule: Any, report: RunReport, contract: Contract) -> Outcome:
     if rule is None or rule.note:
-        return _skipped(check, rule.note if rule else _nothing_judged(report))
+        return skipped(check, rule.note if rule else _nothing_judged(report))
     total = report.counts.total or report.counts.source
     rate = rule.failed / total if total else 0.0
     limit = max_quarantine_ratio(contract)
@@ -166,7 +167,7 @@ def _of_row_rule(check: Check, rule: Any, report: RunReport, contract: Contract)
 
 def _of_dataset_rule(check: Check, rule: Any) -> Outcome:
     if rule is None or rule.passed is None:
-        return _skipped(check, (rule.note if rule else None) or "Not evaluated in this run.")
+        return skipped(check, (rule.note if rule else None) or "Not evaluated in this run.")
     metadata = {"value": _number(rule.value), "threshold": rule.bounds or "must be true", "category": rule.category}
     bounds = rule.bounds or "must be true"
     text = f"{_spoken(rule.value)} ({bounds})" + (f"; {rule.note}" if rule.note else "")
@@ -242,8 +243,8 @@ def _freshness(check: Check, report: RunReport, judged: Judgement | None) -> Out
 
 def _judged(check: Check, judged: Judgement | None, report: RunReport, value: dict[str, Any]) -> Outcome:
     if judged is None or judged.passed is None:
-        skipped = _skipped(check, (judged.note if judged else None) or _nothing_judged(report))
-        return replace(skipped, metadata={**skipped.metadata, **value})
+        passed = skipped(check, (judged.note if judged else None) or _nothing_judged(report))
+        return replace(passed, metadata={**passed.metadata, **value})
     severity: Severity = "WARN" if check.severity == "warning" else "ERROR"
     told = ", ".join(f"{name.replace('_', ' ')} {number:,g}" for name, number in value.items())
     text = f"{told} ({judged.bounds})" + (f"; {judged.note}" if judged.note else "")

@@ -28,5 +28,6 @@ def set_deadline(instance: dg.DagsterInstance, run_id: str, product: Product, wi
     if (MAX_RUNTIME in tags and not ours) or (seconds is None and not ours):
         return
     elapsed = time.time() - (record.start_time or time.time())
-    limit = elapsed + seconds * windows if seconds is not None else _NO_LIMIT
+    usual = instance.run_monitoring_max_runtime_seconds or _NO_LIMIT
+    limit = elapsed + (seconds * windows if seconds is not None else usual)
     instance.add_run_tags(run_id, {MAX_RUNTIME: str(int(limit) + 1), _SET_BY_US: product.op_name})

@@ -15,7 +15,7 @@ from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.gates.freshness import judge_freshness
 from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.volume import judge_volume
-from lakelogic_assets.orchestration.checks import Findings, Outcome, not_evaluated, outcomes
+from lakelogic_assets.orchestration.checks import Findings, Outcome, not_evaluated, outcomes, skipped
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
@@ -30,6 +30,7 @@ from lakelogic_assets.spark.workspace import Workspace
 
 _PUBLISHED = ("success", "no_new_data", "unchanged")
 _SEASON = 7
+_KNOWN_TO_RUNS = ("schema", "quarantine_ratio", "reconciliation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Engine:
         except LakeLogicError as error:
             return Attempt(trouble=str(error))
         found = outcomes(contract, product.checks, report, self._findings(product, window, report))
-        return Attempt(report, tuple(found))
+        return Attempt(report, tuple(_of_table_alone(outcome) for outcome in found))
 
     def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
         """A lock or a dead JVM is waited out; bad data would only be bad again."""
@@ -136,6 +137,11 @@ class Engine:
         )
 
 
+def _of_table_alone(outcome: Outcome) -> Outcome:
+    """What only a run can know is not answered by a look at the table."""
+    return skipped(outcome.check, "Needs a run.") if outcome.check.kind in _KNOWN_TO_RUNS else outcome
+
+
 def _not_run(product: Product, why: str) -> Attempt:
     return Attempt(outcomes=tuple(not_evaluated(product.checks, why)), trouble=why)
 
@@ -167,12 +173,9 @@ def _freshness(contract: Contract, report: RunReport, window: Window) -> Judgeme
     objective = freshness_objective(contract)
     if objective is None:
         return None
-    return judge_freshness(objective, _newest(report.newest), datetime.now(UTC), window.end)
-
-
-def _newest(text: str | None) -> datetime | None:
-    """A date stands for its whole day: a row of yesterday is not a day old at midnight."""
-    if not text:
-        return None
-    moment = datetime.fromisoformat(text)
-    return moment + timedelta(days=1) if len(text) == len("2026-02-03") else moment
+    newest = datetime.fromisoformat(report.newest) if report.newest else None
+    field = contract.model.by_name.get(objective.column or "")
+    if newest is not None and field is not None and field.spark_type == "DATE":
+        # A date stands for its whole day: a row of yesterday is not a day old at midnight.
+        newest += timedelta(days=1)
+    return judge_freshness(objective, newest, datetime.now(UTC), window.end)

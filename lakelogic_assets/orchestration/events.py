@@ -21,6 +21,8 @@ from dagster._core.execution.plan.execute_step import _build_data_version_tags, 
 from lakelogic_assets.orchestration.checks import Outcome
 from lakelogic_assets.orchestration.product import Product
 
+_MATERIALIZED = dg.DagsterEventType.ASSET_MATERIALIZATION
+
 
 def output_name(asset_key: dg.AssetKey, check: str | None = None) -> str:
     base = asset_key.to_python_identifier()
@@ -85,11 +87,13 @@ def latest(instance: dg.DagsterInstance, asset_key: dg.AssetKey, partition: str 
 
 
 def days_of_run(
-    instance: dg.DagsterInstance, asset_key: dg.AssetKey, partitions: Sequence[str], run_id: str
+    instance: dg.DagsterInstance, asset_key: dg.AssetKey, partitions: Sequence[str], run: dg.DagsterRun
 ) -> frozenset[str]:
-    """Of these partitions, the ones that this very run has recorded."""
-    found = _records(instance, asset_key, partitions, limit=len(partitions))
-    return frozenset(record.partition_key for record in found if record.run_id == run_id and record.partition_key)
+    """Of these partitions, the ones that this very run has recorded, or the runs that it goes on from."""
+    runs = dict.fromkeys(each for each in (run.run_id, run.parent_run_id, run.root_run_id) if each)
+    logged = (entry for each in runs for entry in instance.all_logs(each, of_type=_MATERIALIZED))
+    events = (entry.dagster_event for entry in logged if entry.dagster_event is not None)
+    return frozenset(e.partition for e in events if e.asset_key == asset_key and e.partition in set(partitions))
 
 
 def _records(

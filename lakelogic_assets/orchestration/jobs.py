@@ -201,6 +201,9 @@ def _run(
 ) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
     """Every product's windows; what lies below a window that was not published is held by the engine itself."""
     asked = Asked(context.run_id, lambda: context.resources.spark.spark_session, ignore_gates, context.log.info)
+    by_day = [] if days else ["/".join(product.key) for product in chosen if product.partitions is not None]
+    if by_day:
+        raise dg.Failure(f"{', '.join(by_day)} are made by partitions: name a `first_day`.", allow_retries=False)
     troubles: dict[str, str] = {}
     failed: set[tuple[str, ...]] = set()
     for product in chosen:

@@ -106,7 +106,7 @@ def _run(definitions: dg.Definitions, batch: Batch, days: Days, instance: dg.Dag
         run_config={"loggers": {PROGRESS_LOGGER: {}}},
         raise_on_error=False,
     )
-    return [_line(product, result) for product in batch.products]
+    return [_line(product, result, len(product.partitions_between(days))) for product in batch.products]
 
 
 def _tags(batch: Batch, days: Days) -> dict[str, str]:
@@ -119,7 +119,7 @@ def _tags(batch: Batch, days: Days) -> dict[str, str]:
     return dict(zip(_RANGE_TAGS, (keys[0], keys[-1]), strict=True))
 
 
-def _line(product: Product, result: dg.ExecuteInProcessResult) -> Line:
+def _line(product: Product, result: dg.ExecuteInProcessResult, windows: int) -> Line:
     events = result.get_asset_materialization_events()
     found = [event.materialization for event in events if event.asset_key == product.asset_key]
     checks = [each for each in result.get_asset_check_evaluations() if each.asset_key == product.asset_key]
@@ -136,7 +136,7 @@ def _line(product: Product, result: dg.ExecuteInProcessResult) -> Line:
         checks_passed=sum(each.passed for each in checks),
         checks=len(checks),
         seconds=_sum(found, "seconds"),
-        status="failed" if failed else "success" if found else "not run",
+        status="success" if len(found) == windows and not failed else "failed" if found or failed else "not run",
     )
 
 

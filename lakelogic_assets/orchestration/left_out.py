@@ -46,7 +46,14 @@ def sort_out(registry: Registry, project: Project) -> Sorted:
         file = problem.location.file
         if file is not None and file not in known and file.name not in _SHARED:
             unread.setdefault(file, []).append(problem)
-    specs += [_spec(_key_of(file, project), problems, project) for file, problems in unread.items()]
+    taken = {asset_key(each.key) for each in enabled}
+    for file, problems in unread.items():
+        key = _key_of(file, project)
+        if key in taken:
+            # Two files of one name: the path tells them apart.
+            key = dg.AssetKey([*key.path[:-1], safe_name(f"{key.path[-1]} {file}")])
+        taken.add(key)
+        specs.append(_spec(key, problems, project))
     return Sorted(sound, tuple(specs))
 
 

@@ -32,6 +32,8 @@ class Product:
     checks: tuple[Check, ...]
     upstream: tuple[Key, ...]
     """Contracts of the project that it waits for."""
+    switched_off: tuple[Key, ...] = ()
+    """Of them, those that nobody runs here."""
     external: tuple[str, ...] = ()
     """Tables that no contract makes."""
     partitions: PartitionSet | None = None
@@ -79,6 +81,9 @@ def products_of(registry: Registry, workspace: Workspace, chosen: Iterable[Contr
             settings=settings[contract.key],
             checks=checks_of(contract),
             upstream=registry.graph.upstream[contract.key],
+            switched_off=tuple(
+                key for key in registry.graph.upstream[contract.key] if not registry.contracts[key].place.enabled
+            ),
             external=tuple(dict.fromkeys(outside.get(contract.key, ()))),
             partitions=declared[contract.key],
             upstream_partitions={key: declared.get(key) for key in registry.graph.upstream[contract.key]},

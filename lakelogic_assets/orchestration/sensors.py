@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
@@ -14,6 +15,8 @@ from lakelogic_assets.spark.sources.arrivals import Arrival, arrivals
 
 NAME = "new_files"
 _DAYS_A_TICK = 30
+_LONGEST_PARTITION = 62
+_A_MOMENT = 0.001
 
 
 def file_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinition:
@@ -35,7 +38,9 @@ def file_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinit
             name = "/".join(product.key)
             found = arrivals(product.contract, engine.workspace.lakehouse(product.contract), seen.get(name))
             if found:
-                seen[name] = found[-1].mtime
+                early = [arrival for arrival in found if _is_early(product, arrival)]
+                # Files of a day that is not over stay new until its partition exists.
+                seen[name] = min(arrival.mtime for arrival in early) - _A_MOMENT if early else found[-1].mtime
                 requests += _requests(product, found)
                 observed.append(_observation(landing, found))
         return dg.SensorResult(
@@ -50,22 +55,36 @@ def file_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinit
 
 def _requests(product: Product, found: Sequence[Arrival]) -> Iterator[dg.RunRequest]:
     """One request for each day that files came for; by their run key the same files are never asked for twice."""
-    mark = f"{found[-1].mtime:.3f}-{len(found)}"
     name = "/".join(product.key)
     tags = {"lakelogic/started_by": NAME}
-    for partition in _partitions(product, found):
-        key = f"{name}:{partition or 'all'}:{mark}"
+    newest: dict[str | None, float] = {}
+    for arrival in found:
+        for partition in _partitions(product, arrival):
+            newest[partition] = max(arrival.mtime, newest.get(partition, 0.0))
+    # More is a backfill, which a person starts as one run.
+    for partition, mtime in [*newest.items()][-_DAYS_A_TICK:]:
+        key = f"{name}:{partition or 'all'}:{mtime:.3f}"
         yield dg.RunRequest(run_key=key, partition_key=partition, asset_selection=[product.asset_key], tags=tags)
 
 
-def _partitions(product: Product, found: Sequence[Arrival]) -> list[str | None]:
+def _partitions(product: Product, arrival: Arrival) -> list[str | None]:
+    """The partitions a file is about; of a source without dates in its folders, the newest."""
     if product.partitions is None:
         return [None]
-    spans = [arrival.span for arrival in found if arrival.span is not None]
-    days = sorted({start.date() for start, _ in spans})
-    keys = dict.fromkeys(key for day in days for key in product.partitions_between((day, day)))
-    # More is a backfill, which a person starts as one run.
-    return [*keys][-_DAYS_A_TICK:]
+    if arrival.span is None:
+        today = datetime.now(UTC).date()
+        return product.partitions_between((today - timedelta(days=_LONGEST_PARTITION), today))[-1:]
+    start, end = arrival.span
+    return product.partitions_between((start.date(), (end - timedelta(microseconds=1)).date()))
+
+
+def _is_early(product: Product, arrival: Arrival) -> bool:
+    """Whether the file's partition will exist, but does not yet."""
+    declared = product.partitions
+    if declared is None or arrival.span is None or _partitions(product, arrival):
+        return False
+    day = arrival.span[0].date().isoformat()
+    return declared.start <= day and (declared.end is None or day < declared.end)
 
 
 def _observation(landing: dg.AssetKey, found: Sequence[Arrival]) -> dg.AssetObservation:

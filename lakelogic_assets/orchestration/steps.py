@@ -29,6 +29,8 @@ class _Progress:
 
     published: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    """Of the troubles, those of windows that were not even judged."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,12 @@ class Step:
     def _materialized(self) -> Iterator[Any]:
         partitions = self.partitions
         several = len(partitions) > 1
+        if self.product.partitions is not None and partitions == [None]:
+            # Everything at once would be written beside the days that are there.
+            told = f"{'/'.join(self.product.key)} is made by `{self.product.partitions.name}` partitions: choose some."
+            raise dg.Failure(told, allow_retries=False)
         set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions))
-        waits = self._held_in_this_run(partitions) if several else {}
+        waits = self._held_in_this_run(partitions) if several and not self.options.ignore_gates else {}
         progress = _Progress()
         for partition in partitions:
             name, window = partition or "full", self.product.window(partition)
@@ -80,6 +86,8 @@ class Step:
                 progress.published += 1
             else:
                 progress.troubles[name] = attempt.trouble
+                if attempt.report is None:
+                    progress.errors[name] = attempt.trouble
                 self.context.log.error(f"{'/'.join(self.product.key)} {name}: {attempt.trouble}")
             yield from self._recorded(attempt, partition, several=several)
         if several and progress.published:
@@ -87,6 +95,9 @@ class Step:
         goes_on = several and progress.published > 0 and self._has_downstream()
         if progress.troubles and not goes_on:
             raise _failure(self.product, progress, len(partitions))
+        for name, why in progress.errors.items():
+            # The step goes on for its good days, so whoever needs the others is told by a hold.
+            self.engine.hold(self.product, self.product.window(name), self.asked, why)
         yield from self._check_outputs()
 
     def _recorded(self, attempt: Attempt, partition: str | None, *, several: bool) -> Iterator[Any]:
@@ -134,7 +145,7 @@ class Step:
         held: dict[str, str] = {}
         for upstream in product.upstream:
             if product.upstream_partitions.get(upstream) == product.partitions and asset_key(upstream) in running:
-                done = events.days_of_run(self.context.instance, asset_key(upstream), days, self.context.run.run_id)
+                done = events.days_of_run(self.context.instance, asset_key(upstream), days, self.context.run)
                 held |= {day: "/".join(upstream) for day in days if day not in done}
         return held
 

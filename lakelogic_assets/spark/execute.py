@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
-from lakelogic_assets.errors import EmptySourceError, EngineError, LakeLogicError, SourceError
+from lakelogic_assets.errors import EmptySourceError, EngineError, JvmDiedError, LakeLogicError, SourceError
 from lakelogic_assets.gates.verdict import Verdict, verdict
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
@@ -28,7 +28,7 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
 from lakelogic_assets.spark.external_logic import code_hash
-from lakelogic_assets.spark.failures import SparkFailure, one_line
+from lakelogic_assets.spark.failures import LostConnection, SparkFailure, one_line
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.intents import Intent, Intents
@@ -40,6 +40,7 @@ from lakelogic_assets.spark.recovery import recover
 from lakelogic_assets.spark.reporting import blank_report, newest_of, row_outcomes, schema_findings, watermark_state
 from lakelogic_assets.spark.run_log import append_run
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.session import session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.sources.listing import changed_files
@@ -145,8 +146,21 @@ def execute(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, destination: Destination, request: RunRequest
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
+    try:
+        return _executed(contract, spark, lakehouse, destination, request)
+    except LostConnection as error:
+        if session_alive(spark):
+            raise
+        raise JvmDiedError(f"{contract.table}: Spark's JVM has died.") from error
+
+
+def _executed(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, destination: Destination, request: RunRequest
+) -> RunReport:
     warnings: list[str] = []
-    held = [] if request.ignore_gates else Holds(destination.holds).over(request.upstream, request.window)
+    # With a lookback a run reads more than its window, and waits for all that it reads.
+    read = read_window(contract, request.window)
+    held = [] if request.ignore_gates else Holds(destination.holds).over(request.upstream, read)
     if held:
         bare = _bare_scope(contract, spark, lakehouse, request, warnings)
         return _held_back(_Run(bare, request, destination, warnings), held)
@@ -188,8 +202,8 @@ def _attempt(run: _Run) -> tuple[RunReport, str | None]:
     try:
         batch = _next_batch(run)
         if batch is None:
-            if not run.request.window.is_full:
-                run.holds.release(run.scope.contract.key, run.request.window)  # the window is empty, so nothing waits
+            # What was held because of an upstream need not wait when that one has nothing for it after all.
+            run.holds.release(run.scope.contract.key, run.request.window, exactly=run.request.window.is_full)
             return run.ended(replace(blank, status="no_new_data")), None
         return _evaluated(run, batch, blank), batch.attempt.app
     except SparkFailure as error:
@@ -312,7 +326,9 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
     if draft.status == "success":
         with run.step("publish"):
             versions["target"] = prepared.commit(commit_metadata({**proof, "quarantine": versions.get("quarantine")}))
-            run.holds.release(scope.contract.key, attempt.window)
+            # Without a window, an incremental run has read what is new, not the days that were held before.
+            only_news = scope.contract.source is not None and scope.contract.source.load_mode != "full"
+            run.holds.release(scope.contract.key, attempt.window, exactly=attempt.window.is_full and only_news)
             clean_up(scope.contract, batch.read, scope)
             _arrange(run)
             sample = _sample(scope.contract, prepared)
@@ -356,6 +372,8 @@ def _sample(contract: Contract, prepared: Prepared) -> tuple[dict[str, Any], ...
     if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted <= 0:
         return ()
     rows = prepared.shown(wanted)
+    in_the_clear = {each.name.casefold() for each in contract.model.fields if each.is_personal and not each.masking}
+    rows = rows.drop(*[name for name in rows.columns if name.casefold() in in_the_clear])
     found = rows.select(F.to_json(F.struct(*map(column, rows.columns)), {"ignoreNullFields": "false"})).collect()
     return tuple(json.loads(row[0]) for row in found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from lakelogic_assets.spark.sources import explain_failure
@@ -12,7 +12,11 @@ from lakelogic_assets.spark.sources import explain_failure
 SparkFailure = (PySparkException, Py4JJavaError)
 """Both ways in which Spark fails in Python: what it translates, and what escapes its writers untranslated."""
 
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+LostConnection = (Py4JNetworkError, ConnectionError, EOFError)
+"""What Python sees when the JVM is no longer there to answer."""
+
+# From the first quote to the last: a value may hold quotes of its own.
+_QUOTED = re.compile(r"'.*'|\".*\"")
 _HIDDEN = "'…'"
 
 

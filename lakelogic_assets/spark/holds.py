@@ -46,10 +46,10 @@ class Holds:
             os.fsync(file.fileno())
         draft.replace(path)
 
-    def release(self, key: Key, window: Window) -> None:
-        """Forget the holds that a success of the window covers completely."""
+    def release(self, key: Key, window: Window, *, exactly: bool = False) -> None:
+        """Forget the holds that a success of the window covers completely; `exactly`, only that of this very window."""
         for hold in self.of(key):
-            if window.covers(hold.window):
+            if hold.window == window if exactly else window.covers(hold.window):
                 self._path(key, hold.window).unlink(missing_ok=True)
 
     def of(self, key: Key) -> list[Hold]:

@@ -31,7 +31,9 @@ def recover(destination: Destination, environment: str | None) -> None:
         report = report_from(draft)
         append_run(destination.run_log, destination.run_files, report, environment)
         if committed:
-            Holds(destination.holds).release(tuple(report.contract.split("/")), Window.from_dict(report.window))
+            window = Window.from_dict(report.window)
+            # Whether a run without a window read everything or only news is not known any more.
+            Holds(destination.holds).release(tuple(report.contract.split("/")), window, exactly=window.is_full)
         intents.forget(intent.app)
 
 

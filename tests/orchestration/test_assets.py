@@ -95,6 +95,24 @@ def test_an_asset_can_be_run_without_its_checks(landed: Runner) -> None:
     assert result.get_asset_check_evaluations() == []
 
 
+def test_a_table_by_day_is_not_run_without_a_day(landed: Runner) -> None:
+    result = landed.run("bronze_till_orders")
+    (told,) = [event.event_specific_data for event in result.all_events if event.is_step_failure]
+    assert "is made by `daily` partitions" in str(told)
+    assert len(landed.shop.rows("bronze_till_orders", "order_id")) == 4
+
+
+def test_a_day_that_cannot_be_read_holds_what_needs_every_day(landed: Runner) -> None:
+    first, second = "2026-02-24", "2026-02-25"
+    landed.shop.land(first, 1)
+    landed.shop.land(second, 1).write_bytes(b"\x00\x01not json\n")
+    tables = ("bronze_till_orders", "silver_till_orders", "gold_till_totals", "gold_till_overview")
+    result = landed.run(*tables, days=(first, second))
+    assert not result.success
+    assert landed.recorded("gold_till_totals") == [first]
+    assert landed.recorded("gold_till_overview") == []
+
+
 AFTER_DEATH = """
 import sys, warnings
 warnings.simplefilter("ignore")

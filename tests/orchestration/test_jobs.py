@@ -80,6 +80,7 @@ def test_what_is_in_the_tables_can_be_judged_again_without_writing(ran: Runner) 
         ({"first_day": "2026-02-30"}, "write days as 2026-02-01"),
         ({"first_day": "2026-02-03", "last_day": "2026-02-01"}, "before the first day"),
         ({"last_day": "2026-02-01"}, "needs a `first_day`"),
+        ({"select": ["layer:silver"]}, "made by partitions: name a `first_day`"),
     ],
 )
 def test_what_a_person_got_wrong_is_said_in_one_sentence(runner: Runner, config: Any, message: str) -> None:
@@ -108,4 +109,4 @@ def test_the_dashboard_is_a_page_on_disk_and_a_summary_in_the_ui(ran: Runner) ->
     page = (ran.shop.root / ".lakehouse/_reports/quality.html").read_text()
     assert event.materialization.metadata["page"].value.endswith("/_reports/quality.html")
     assert "silver_till_orders" in page
-    assert "silver_till_orders" in event.materialization.metadata["summary"].value
+    assert "of 4 products passing" in event.materialization.metadata["summary"].value

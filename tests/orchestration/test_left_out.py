@@ -53,6 +53,16 @@ def test_an_error_in_a_system_leaves_out_its_contracts(shop: Shop) -> None:
     assert dg.AssetKey(["shop", "bronze_till_orders"]) in graph.executable_asset_keys
 
 
+def test_two_broken_files_of_one_name_do_not_keep_the_location_from_loading(shop: Shop) -> None:
+    for system in ("depot", "store"):
+        shop.write(f"contracts/shop/{system}/gold_twice.yaml", "model: [\n")
+    shop.write("contracts/shop/depot/gold_till_totals.yaml", "model: [\n")
+    definitions = shop.definitions()
+    dg.Definitions.validate_loadable(definitions)
+    left_out = [spec.key for spec in definitions.resolve_all_asset_specs() if "lakelogic/left_out" in spec.tags]
+    assert len(left_out) == len(set(left_out)) == 3
+
+
 def test_strict_mode_refuses_to_load_with_every_problem(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     break_silver(shop)
     monkeypatch.setenv(STRICT_VARIABLE, "1")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from datetime import UTC, datetime
 
 import dagster as dg
 
@@ -37,6 +39,25 @@ def test_a_file_is_asked_for_once_and_again_when_it_changes(shop: Shop, instance
     assert days(look(shop, instance, first.cursor)) == []
     os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 10))
     assert days(look(shop, instance, first.cursor)) == ["2026-02-03"]
+
+
+def test_a_file_of_a_day_that_is_not_over_is_asked_for_when_it_is(shop: Shop, instance: dg.DagsterInstance) -> None:
+    path = shop.root / "partitions/daily.yaml"
+    path.write_text(path.read_text().replace('end: "2026-03-01"', 'end: "2199-01-01"'))
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    shop.land(today, 1)
+    first = look(shop, instance)
+    assert days(first) == []
+    # As if the day were over: its partition exists now.
+    path.write_text(path.read_text() + "end_offset: 1\n")
+    assert days(look(shop, instance, first.cursor)) == [today]
+
+
+def test_a_file_from_before_the_first_partition_is_not_waited_for(shop: Shop, instance: dg.DagsterInstance) -> None:
+    shop.land("2025-12-24", 1)
+    result = look(shop, instance)
+    assert days(result) == []
+    assert json.loads(result.cursor or "{}")["shop/bronze_till_orders"] > 0
 
 
 def test_the_landing_folder_shows_what_arrived(shop: Shop, instance: dg.DagsterInstance) -> None:
