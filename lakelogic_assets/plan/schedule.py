@@ -29,8 +29,8 @@ class Progress(Generic[N, R]):
 class Rules(Generic[N, R]):
     """What decides whether a node may begin."""
 
-    releases: Callable[[R], bool]
-    """Whether a result lets what lies below go on."""
+    state_of: Callable[[R], State]
+    """What a result comes to: only below what is done others go on, and only what failed counts as a failure."""
     stands_in: Callable[[N, N], bool] = lambda _node, _blocker: False
     """Whether a node may begin although this one of its upstreams did not succeed."""
     after: Mapping[N, Sequence[N]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def run_in_order(
 def follow_in_order(
     upstream: Mapping[N, Sequence[N]], run: Callable[[N], R], rules: Rules[N, R], *, parallel: int = 1
 ) -> Iterator[Progress[N, R]]:
-    """The same, step by step. A node below one that did not release it is held.
+    """The same, step by step. A node below one that is not done is held.
 
     Upstreams that are not among the nodes count as done: a selection runs on what is already there.
     """
@@ -133,4 +133,4 @@ class _Schedule(Generic[N, R]):
                 raise error
             return Progress(key, "failed", error=error)
         result = future.result()
-        return Progress(key, "done" if self.rules.releases(result) else "failed", result)
+        return Progress(key, self.rules.state_of(result), result)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from deltalake import DeltaTable, write_deltalake
 
@@ -54,6 +56,15 @@ def last_success(
         if Window.from_dict(report["window"]).is_full:
             return report
     return None
+
+
+def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | None:
+    """When a run of the contract last ended in one of these ways."""
+    if not is_table(path):
+        return None
+    chosen = (pads.field("contract") == contract) & pads.field("status").isin([*statuses])
+    found = DeltaTable(path).to_pyarrow_dataset().to_table(columns=["timestamp"], filter=chosen)
+    return pc.max(found["timestamp"]).as_py() if found.num_rows else None
 
 
 def read_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import dagster as dg
@@ -74,7 +75,7 @@ def test_a_day_that_is_not_over_is_no_partition_yet() -> None:
 def test_a_range_is_cut_into_windows_that_do_not_touch(by: Any, expected: list[str]) -> None:
     found = cut((date(2026, 2, 26), date(2026, 3, 2)), by)
     assert keys(found) == expected
-    assert all(earlier.end == later.start for earlier, later in zip(found, found[1:], strict=False))
+    assert all(earlier.end == later.start for earlier, later in pairwise(found))
 
 
 def test_days_of_a_range_follow_the_clocks_of_their_zone() -> None:
