@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from lakelogic_assets.contract.document import Contract, Place, file_table
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.placeholders import fill, is_path, rewritten, unfilled
 from lakelogic_assets.contract.policy_packs import apply_policy_pack
-from lakelogic_assets.contract.problems import Problem, YamlPath, dotted, listed, nearest
+from lakelogic_assets.contract.problems import Location, Problem, YamlPath, dotted, listed, nearest
 from lakelogic_assets.contract.reading import Document
 from lakelogic_assets.contract.registry_files import IndexEntry, without_anchors
 from lakelogic_assets.contract.systems import Collector, SystemContext
@@ -41,7 +42,7 @@ def resolve(
     merged = Merged(document)
     collector = Collector(merged)
     domain, system = _identity(document.data, context)
-    values = context.values_for(domain, system)
+    merged.values = values = context.values_for(domain, system)
     merged.data = rewritten(document.data, collector.expander(context.environ))
     merged.data = without_anchors(rewritten(merged.data, lambda text, _: fill(text, values)))
     merged.data = {key: value for key, value in merged.data.items() if value is not None}  # `quality:` says nothing
@@ -144,23 +145,18 @@ def _report_unfilled(merged: Merged, values: dict[str, str], collector: Collecto
         if is_path(path):
             for name in unfilled(text):
                 if name not in _TOKENS_OF_SQL:
-                    near = nearest(name, values)
-                    message = f"`{dotted(path)}` needs `{{{name}}}`; known are {listed(sorted(values), 30)}."
-                    where = merged.locate(path)
-                    collector.problems.append(
-                        Problem(
-                            "LL312" if alone else "LL306",
-                            message,
-                            where,
-                            path,
-                            name,
-                            tuple(values),
-                            near and f"{{{near}}}",
-                        )
-                    )
+                    found = gap(path, name, values, merged.locate(path), "LL312" if alone else "LL306")
+                    collector.problems.append(found)
         return text
 
     rewritten(merged.data, look)
+
+
+def gap(path: YamlPath, name: str, values: Mapping[str, str], where: Location, code: str = "LL306") -> Problem:
+    """A path with a placeholder that has no value."""
+    near = nearest(name, values)
+    message = f"`{dotted(path)}` needs `{{{name}}}`; known are {listed(sorted(values), 30)}."
+    return Problem(code, message, where, path, name, tuple(values), near and f"{{{near}}}")
 
 
 def _place(
