@@ -96,7 +96,7 @@ def _origin_of(source: Merged | Document, path: YamlPath) -> Origin:
 
 INHERITED_KEYS = (
     "slo", "ownership", "notifications", "quarantine", "compliance", "lineage", "materialization", "server", "cost",
-    "observatory", "retention",
+    "observatory", "retention", "policy_packs",
 )  # fmt: skip
 LOCKED_KEYS = ("domain", "bronze_layer", "silver_layer", "gold_layer", "notifications_enabled")
 """Identity: where domain and system disagree, the domain is right."""

@@ -170,10 +170,9 @@ def _place_in(data: Mapping[str, Any], override: Override) -> YamlPath | None:
         return override.path
     links = data.get("links")
     said = links if isinstance(links, list) else []
-    found = [
-        index for index, link in enumerate(said) if isinstance(link, dict) and rest[:1] in ([index], [link.get("name")])
-    ]
-    return ("links", found[0], *rest[1:]) if found else None
+    known = {index: link.get("name") for index, link in enumerate(said) if isinstance(link, dict)}
+    found = next((index for index, name in known.items() if rest[:1] in ([index], [name])), None)
+    return ("links", found, *rest[1:]) if found is not None else None
 
 
 def _misfit(override: Override, fitting: Sequence[Key], chosen: Sequence[Mapping[str, Any]]) -> Problem | None:
@@ -288,11 +287,8 @@ def _is_of(problem: Problem, draft: _Changed) -> bool:
 
 def _reads_table(section: Mapping[str, Any]) -> bool:
     path = section.get("path")
-    declared = section.get("type") == "table"
-    return (
-        bool(section.get("table"))
-        or table_reference(path if isinstance(path, str) else None, declared=declared) is not None
-    )
+    named = table_reference(path if isinstance(path, str) else None, declared=section.get("type") == "table")
+    return bool(section.get("table")) or named is not None
 
 
 def _value(data: Any, path: YamlPath) -> Any:

@@ -141,6 +141,7 @@ class RegistryFile(Section):
     lineage: Lineage | None = None
     materialization: PerLayer | None = None
     server: PerLayer | None = None
+    policy_packs: dict[str, Names] | None = None
     bronze_layer: str | None = None
     silver_layer: str | None = None
     gold_layer: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract, Place, file_table
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.placeholders import fill, is_path, rewritten, unfilled
-from lakelogic_assets.contract.policy_packs import apply_policy_pack
+from lakelogic_assets.contract.policy_packs import chosen_packs, lay_packs_under
 from lakelogic_assets.contract.problems import Location, Problem, YamlPath, dotted, listed, nearest
 from lakelogic_assets.contract.reading import Document
 from lakelogic_assets.contract.registry_files import IndexEntry, without_anchors
@@ -50,7 +51,8 @@ def resolve(
     _inherit(merged, context, layer)
     if entry is not None and context.merged is not None:
         _inherit_extras(merged, context.merged, entry, at)
-    collector.problems += apply_policy_pack(merged, context.project, layer, lambda text, _: fill(text, values))
+    packs = chosen_packs(merged, context.merged, context.project, layer)
+    collector.problems += lay_packs_under(merged, packs, layer, lambda text, _: fill(text, values))
     _derive(merged, context, values, document.path)
     if context.environment_known:
         alone = context.merged is None and not context.project.values
@@ -58,7 +60,9 @@ def resolve(
     contract, problems = validated(Contract, merged.data, merged.locate)
     problems += collector.problems
     if contract is not None:
-        contract = contract.with_place(_place(document, context, entry, domain, system, layer, place))
+        named = tuple(dict.fromkeys(pack.name for pack in packs if pack.document))
+        stands = _place(document, context, entry, domain, system, layer, place)
+        contract = contract.with_place(replace(stands, policy_packs=named))
     return Resolved(document.path, merged, contract, problems)
 
 
