@@ -71,7 +71,8 @@ def parse_override(text: str) -> Override:
 def override(key: str, value: Any) -> Override:
     """An override whose value has a type already, as in the config of a Dagster run."""
     made = Override(key, _path_of(key), value)
-    for path, each in _leaves(made):
+    # Links are a list: a mapping of them would be read as their names.
+    for path, each in [(made.path, value)] if made.path == ("links",) else _leaves(made):
         if problem := refusal(key, path, each, made.location):
             raise ContractError([problem])
     return made
@@ -106,7 +107,7 @@ def overridden(
     changed: dict[Key, _Changed] = {}
     problems: list[Problem] = []
     for each in overrides:
-        fitting = [key for key in chosen if _place_in(registry.merged[key].data, each) is not None]
+        fitting = _fitting(each, {key: registry.merged[key].data for key in chosen})
         misfit = _misfit(each, fitting, [registry.merged[key].data for key in chosen])
         if misfit is not None:
             problems.append(misfit)
@@ -173,6 +174,16 @@ def _place_in(data: Mapping[str, Any], override: Override) -> YamlPath | None:
     known = {index: link.get("name") for index, link in enumerate(said) if isinstance(link, dict)}
     found = next((index for index, name in known.items() if rest[:1] in ([index], [name])), None)
     return ("links", found, *rest[1:]) if found is not None else None
+
+
+def _fitting(override: Override, contracts: Mapping[Key, Mapping[str, Any]]) -> list[Key]:
+    """The contracts an override makes sense for; of several, a path is meant for those that read files."""
+    places = {key: path for key, data in contracts.items() if (path := _place_in(data, override)) is not None}
+    if len(places) < 2 or not any(is_place(path) for path, _ in _leaves(override)):
+        return list(places)
+    section = 1 if override.path[0] == "source" else 2
+    files = [key for key, path in places.items() if not _reads_table(_value(contracts[key], path[:section]))]
+    return files or list(places)
 
 
 def _misfit(override: Override, fitting: Sequence[Key], chosen: Sequence[Mapping[str, Any]]) -> Problem | None:
@@ -244,10 +255,8 @@ class _Changed:
         if not isinstance(text, str):
             found = "empty" if text is None else shown(text)
             return override.problem("LL103", f"`{dotted(path)}` is {found}; text is expected.")
-        own = _value(self.before.data, path[:-1])
-        is_table = isinstance(own, dict) and _reads_table(own)
-        if is_table:
-            return override.problem("LL603", f"`{dotted(path)}` is a table here, which the graph waits for.")
+        if _reads_table(_value(self.before.data, path[:-1])):
+            return override.problem("LL602", f"`{dotted(path)}` is a table here, which the graph waits for.")
         for name in [] if "$" in text else unfilled(text):
             return gap(path, name, self.merged.values, override.location)
         why = self.roots.objection(text)

@@ -1,7 +1,19 @@
 """`policy_packs/<name>.yaml` — rules, steps and defaults that several contracts share.
 
 A pack is the weakest voice: a contract and the registries above it win over its defaults. Its rules are added to the
-contract's own, and its steps are placed before, after or instead of them.
+contract's own, and its steps are placed before, after or instead of them (`transformations_mode`). Whole sections of a
+contract at the root of a pack, such as `materialization:` or `service_levels:`, are defaults too.
+
+A pack is chosen in three places; of two packs that say the same thing, the one chosen further up in this list wins:
+
+1. on the command line: `--policy-pack NAME`, as often as needed; `--policy-pack-dir DIR` is searched first
+2. in a contract: `metadata: {policy_pack: NAME}`, or a list of names
+3. for a layer, in `_system.yaml` or the `_domain.yaml` above it: `policy_packs: {silver: NAME, _all: [NAME, NAME]}`
+
+With `layers:` a pack says which layers it is for. One that was chosen for all contracts passes by those of other
+layers; a contract that names a pack of another layer is a problem (LL429). A rule of a pack that has the name of a
+contract's rule is left out, because the contract has it already; if it checks something else, that is a contradiction
+and a problem (LL428). `lakelogic show` follows every value of a pack with the pack's file and line.
 """
 
 from __future__ import annotations
@@ -42,7 +54,6 @@ _SECTIONS = (
     "service_levels", "lineage", "quarantine", "materialization", "schema_policy", "server", "metadata", "compliance",
 )  # fmt: skip
 _SAID_ABOUT_A_RULE = frozenset({"name", "description", "severity", "category"})
-EVERY_LAYER = "_all"
 
 
 def _check_layers(layers: tuple[str, ...]) -> tuple[str, ...]:
@@ -167,7 +178,7 @@ def _named(
     yield from ((each, at, merged) for each in (said if isinstance(said, list) else [said]) if isinstance(each, str))
     by_layer = registry.data.get("policy_packs") if registry else None
     for key, listed_names in by_layer.items() if isinstance(by_layer, dict) else ():
-        if key == EVERY_LAYER or _plain_layer(key) == layer:
+        if key == names.EVERY_LAYER or _plain_layer(key) == layer:
             for name in [listed_names] if isinstance(listed_names, str) else listed_names:
                 yield name, ("policy_packs", key), registry
 
@@ -182,7 +193,7 @@ def _chosen(name: str, path: YamlPath, origin: Merged | None, project: Project, 
     wanted = {_plain_layer(each) for each in ([layers] if isinstance(layers, str) else layers or ())}
     if not wanted or layer in wanted:
         return ChosenPack(name, document, problems)
-    if origin is None or path[-1] == EVERY_LAYER:
+    if origin is None or path[-1] == names.EVERY_LAYER:
         return None
     message = f"The policy pack `{name}` is for {listed(sorted(map(str, wanted)))}, not for {layer or 'no layer'}."
     return ChosenPack(name, None, (Problem("LL429", message, origin.locate(path), path, name),))

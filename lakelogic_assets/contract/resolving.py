@@ -94,7 +94,7 @@ def _inherit(merged: Merged, context: SystemContext, layer: str | None) -> None:
         if isinstance(data.get(key), dict):
             merged.fill((key,), data[key], registry, (key,), deep=key in ("compliance", "ownership"))
     # What is filled first wins.
-    for layer_key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), "_all")):
+    for layer_key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), names.EVERY_LAYER)):
         for section, deep in (("materialization", False), ("server", True)):
             block = data.get(section)
             values = block.get(layer_key) if isinstance(block, dict) and layer_key else None
