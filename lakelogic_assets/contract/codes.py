@@ -221,6 +221,10 @@ CODES: dict[str, Code] = {
                 "A row count on something that is not a counter",
                 "Use counts_source, counts_good or counts_total.",
             ),
+            "LL430": (
+                "A policy pack with another name than its file",
+                "Packs are chosen by the name of their file; give both the same name.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",

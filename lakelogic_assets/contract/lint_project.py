@@ -82,7 +82,7 @@ def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
         where = Location(option=f"--policy-pack {name}")
         if name not in packs:
             yield no_such_pack(name, project, where)
-        elif name not in taken and len(registry) and not read_pack(packs[name])[1]:
+        elif name not in taken and len(registry) and read_pack(packs[name])[0]:
             yield Problem("LL429", f"The policy pack `{name}` is for no layer that is here.", where, (), name)
 
 

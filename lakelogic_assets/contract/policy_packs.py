@@ -2,7 +2,8 @@
 
 A pack is the weakest voice: a contract and the registries above it win over its defaults. Its rules are added to the
 contract's own, and its steps are placed before, after or instead of them (`transformations_mode`). Whole sections of a
-contract at the root of a pack, such as `materialization:` or `service_levels:`, are defaults too.
+contract at the root of a pack, such as `materialization:` or `service_levels:`, are defaults too; rules under
+`defaults:` are added like any others.
 
 A pack is chosen in three places; of two packs that say the same thing, the one chosen further up in this list wins:
 
@@ -53,6 +54,7 @@ _STEP_KEYS = ("transformations", "transformations_mode")
 _SECTIONS = (
     "service_levels", "lineage", "quarantine", "materialization", "schema_policy", "server", "metadata", "compliance",
 )  # fmt: skip
+_RULES = ("row_rules", "dataset_rules")
 _SAID_ABOUT_A_RULE = frozenset({"name", "description", "severity", "category"})
 
 
@@ -142,9 +144,9 @@ def _read_pack(path: Path, _state: tuple[int, int]) -> tuple[Document | None, tu
     pack, problems = validated(PolicyPack, document.data, document.locate)
     if pack is not None and pack.name not in (None, path.stem):
         at: YamlPath = ("name",)
-        message = f"The file declares `{pack.name}`."
-        problems = [Problem("LL504", message, document.locate(at), at, pack.name, suggestion=path.stem)]
-    return (None if problems else document), tuple(problems)
+        message = f"The policy pack calls itself `{pack.name}`; it is chosen as `{path.stem}`."
+        problems = [Problem("LL430", message, document.locate(at), at, pack.name, suggestion=path.stem)]
+    return (None if pack is None else document), tuple(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +225,9 @@ def lay_packs_under(
     for document, data in read:
         _supply(merged, document, data, layer)
     for document, data in read:
-        for key in ("row_rules", "dataset_rules"):
-            problems += _add_rules(merged, document, data, key)
+        for at in (("quality",), ("defaults", "quality"), (f"{layer}_defaults", "quality")):
+            for key in _RULES:
+                problems += _add_rules(merged, document, data, (*at, key))
     for document, data in reversed(read):  # the steps of a stronger pack go around those of a weaker one
         _add_steps(merged, document, data, layer)
     return problems
@@ -234,6 +237,8 @@ def _supply(merged: Merged, pack: Document, data: Mapping[str, Any], layer: str 
     """What the contract leaves open; what is filled first wins."""
     for key in (f"{layer}_defaults", "defaults"):
         defaults = {name: value for name, value in (data.get(key) or {}).items() if name not in _STEP_KEYS}
+        if isinstance(quality := defaults.get("quality"), dict):
+            defaults["quality"] = {name: value for name, value in quality.items() if name not in _RULES}
         merged.fill((), defaults, pack, (key,), deep=True)
     for section in _SECTIONS:
         merged.fill((section,), data.get(section) or {}, pack, (section,), deep=True)
@@ -249,12 +254,15 @@ def _add_steps(merged: Merged, pack: Document, data: Mapping[str, Any], layer: s
         _insert(merged, ("transformations",), data.get(key), pack, (key,), data.get(f"{key}_mode") or mode)
 
 
-def _add_rules(merged: Merged, pack: Document, data: Mapping[str, Any], key: str) -> Iterator[Problem]:
+def _add_rules(merged: Merged, pack: Document, data: Mapping[str, Any], at: YamlPath) -> Iterator[Problem]:
     """Rules the contract does not have yet; one of the same name that checks something else is a contradiction."""
-    path: YamlPath = ("quality", key)
+    path: YamlPath = at[-2:]
     own = merged.value(path)
     known = {_rule_name(rule): (index, rule) for index, rule in enumerate(own if isinstance(own, list) else ())}
-    rules = (data.get("quality") or {}).get(key) or []
+    rules: Any = data
+    for part in at:
+        rules = rules.get(part) if isinstance(rules, dict) else None
+    rules = rules if isinstance(rules, list) else []
     taken: list[int] = []
     for number, rule in enumerate(rules):
         name = _rule_name(rule)
@@ -263,12 +271,12 @@ def _add_rules(merged: Merged, pack: Document, data: Mapping[str, Any], key: str
         taken.append(number)
         index, other = known[name]
         if _check_of(rule) != _check_of(other):
-            where = pack.locate((*path, number))
+            where = pack.locate((*at, number))
             message = (
                 f"The rule `{name}` is another one in the policy pack ({where.file and where.file.name}:{where.line})."
             )
             yield Problem("LL428", message, merged.locate((*path, index)), (*path, index), name)
-    _insert(merged, path, rules, pack, path, "append", without=taken)
+    _insert(merged, path, rules, pack, at, "append", without=taken)
 
 
 def _rule_name(rule: Any) -> str | None:

@@ -132,7 +132,6 @@ def test_a_fault_of_a_rule_is_told_at_the_line_of_the_pack(folder: Path) -> None
     ("pack", "expected"),
     [
         ("transformations_mod: append\n", ("LL101", "base.yaml", 1)),
-        ("name: other\n", ("LL504", "base.yaml", 1)),
         ("quality: {row_rules: [{name: a}]}\n", ("LL107", "base.yaml", 1)),
         ("- a list\n", ("LL009", "base.yaml", 1)),
     ],
@@ -281,3 +280,29 @@ def test_everybody_else_loads_a_project_as_before(folder: Path) -> None:
     contract = loaded(folder, "defaults: {tier: basic}\n").find("silver_orders")
     assert contract.place.policy_packs == ("base",)
     assert Project(folder).policy_packs == ()
+
+
+def test_rules_under_defaults_are_added_too(folder: Path) -> None:
+    pack = """\
+defaults:
+  quality: {enforce_required: false, row_rules: [{name: every, sql: id < 9}]}
+silver_defaults:
+  quality:
+    row_rules: [{not_null: id}, {name: own, sql: id > 0}]
+    dataset_rules: [{null_ratio: {field: id, max: 0.01}}]
+gold_defaults: {quality: {row_rules: [{not_null: at}]}}
+"""
+    registry = loaded(folder, pack)
+    contract = registry.find("silver_orders")
+    assert registry.errors == ()
+    assert [rule.name for rule in contract.quality.row_rules] == ["own", "every", None]
+    assert len(contract.quality.dataset_rules) == 1
+    assert not contract.quality.enforce_required
+    assert registry.merged[contract.key].locate(("quality", "row_rules", 2)).line == 5
+
+
+def test_a_pack_is_called_by_its_file(folder: Path) -> None:
+    registry = loaded(folder, "name: other\ndefaults: {tier: basic}\n")
+    assert registry.errors == ()
+    assert [(each.code, each.suggestion) for each in registry.warnings] == [("LL430", "base")]
+    assert registry.find("silver_orders").tier == "basic"
