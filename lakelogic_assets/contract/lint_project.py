@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import references
-from lakelogic_assets.contract.policy_packs import no_such_pack, pack_files, read_pack
+from lakelogic_assets.contract.policy_packs import layers_of, no_such_pack, pack_files, read_pack
 from lakelogic_assets.contract.problems import Location, Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.project import Project
@@ -32,7 +32,7 @@ def lint_project(
     problems += _cycles(registry)
     problems += _policy_packs(registry, project)
     problems += _partition_sets(registry, project, partitions or {})
-    problems += _upstream_freshness(registry, unjudged)
+    problems += lint_patience(registry, unjudged)
     return problems
 
 
@@ -82,7 +82,7 @@ def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
         where = Location(option=f"--policy-pack {name}")
         if name not in packs:
             yield no_such_pack(name, project, where)
-        elif name not in taken and len(registry) and read_pack(packs[name])[0]:
+        elif name not in taken and len(registry) and layers_of(read_pack(packs[name])[0]):
             yield Problem("LL429", f"The policy pack `{name}` is for no layer that is here.", where, (), name)
 
 
@@ -110,7 +110,7 @@ def _may_have(contract: Contract, column: str) -> bool:
     return column in contract.model.by_name or column in contract.lineage.columns.values()
 
 
-def _upstream_freshness(registry: Registry, unjudged: Collection[str]) -> Iterator[Problem]:
+def lint_patience(registry: Registry, unjudged: Collection[str] = ()) -> Iterator[Problem]:
     """Patience with a table that a contract does not read would never be asked for."""
     for key, contract in registry.contracts.items():
         patience = contract.extensions.get(names.UPSTREAM_FRESHNESS_EXTENSION)

@@ -16,6 +16,7 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
+from lakelogic_assets.contract.lint_project import lint_patience
 from lakelogic_assets.contract.overridable import is_place, refusal
 from lakelogic_assets.contract.placeholders import fill, rewritten, unfilled
 from lakelogic_assets.contract.problems import Location, Problem, YamlPath, dotted, listed, nearest, shown
@@ -286,7 +287,9 @@ def _with_changes(registry: Registry, changed: Mapping[Key, _Changed], found: li
         problems = [each for each in problems if each not in cured and not _is_of(each, draft)]
         if contract is not None:
             contracts[key], merged[key] = contract, draft.merged
-    return replace(registry, contracts=contracts, merged=merged, problems=tuple(dict.fromkeys([*problems, *found])))
+    made = replace(registry, contracts=contracts, merged=merged)
+    found += [problem for problem in lint_patience(made) if problem.location.option]
+    return replace(made, problems=tuple(dict.fromkeys([*problems, *found])))
 
 
 def _is_of(problem: Problem, draft: _Changed) -> bool:

@@ -191,13 +191,12 @@ def _chosen(name: str, path: YamlPath, origin: Merged | None, project: Project, 
     if file is None:
         return ChosenPack(name, None, (no_such_pack(name, project, origin.locate(path), path),) if origin else ())
     document, problems = read_pack(file)
-    layers = document.data.get("layers") if document else None
-    wanted = {_plain_layer(each) for each in ([layers] if isinstance(layers, str) else layers or ())}
+    wanted = layers_of(document)
     if not wanted or layer in wanted:
         return ChosenPack(name, document, problems)
     if origin is None or path[-1] == names.EVERY_LAYER:
         return None
-    message = f"The policy pack `{name}` is for {listed(sorted(map(str, wanted)))}, not for {layer or 'no layer'}."
+    message = f"The policy pack `{name}` is for {listed(sorted(wanted))}, not for {layer or 'no layer'}."
     return ChosenPack(name, None, (Problem("LL429", message, origin.locate(path), path, name),))
 
 
@@ -205,6 +204,12 @@ def no_such_pack(name: str, project: Project, where: Location, path: YamlPath = 
     known = tuple(pack_files(project))
     message = f"There is no policy pack {shown(name)}; there are {listed(known) or 'none'}."
     return Problem("LL425", message, where, path, name, known, nearest(name, known))
+
+
+def layers_of(pack: Document | None) -> frozenset[str]:
+    """The layers that a pack is for; none means all."""
+    said = pack.data.get("layers", pack.data.get("layer")) if pack else None
+    return frozenset(str(_plain_layer(each)) for each in ([said] if isinstance(said, str) else said or ()))
 
 
 def _plain_layer(layer: str | None) -> str | None:

@@ -320,6 +320,15 @@ def test_a_table_cannot_be_swapped_for_another(registry: Registry, project: Proj
     assert codes(error) == ["LL602"]
 
 
+def test_patience_is_had_with_what_a_contract_reads(registry: Registry, project: Project) -> None:
+    key = "extensions.com.lakelogic.upstream_freshness"
+    contract = one(registry, project, f"{key}.bronze_orders=6h", table="silver_orders")
+    assert contract.extensions == {"com.lakelogic.upstream_freshness": {"bronze_orders": "6h"}}
+    with pytest.raises(ContractError, match="Did you mean `bronze_orders`") as error:
+        one(registry, project, f"{key}.bronze_order=6h", table="silver_orders")
+    assert codes(error) == ["LL401"]
+
+
 def test_several_mistakes_are_told_together() -> None:
     with pytest.raises(ContractError) as error:
         parse_overrides(["source.pth=x", "quality.row_rules=[]", "nothing"])

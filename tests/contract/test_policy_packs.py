@@ -224,11 +224,12 @@ def test_a_contract_may_name_several_packs(folder: Path) -> None:
     assert (contract.tier, contract.frequency) == ("basic", "daily")
 
 
-def test_a_pack_for_other_layers_passes_a_contract_by(folder: Path) -> None:
+@pytest.mark.parametrize("key", ["layers: [mart]", "layers: gold", "layer: gold"])
+def test_a_pack_for_other_layers_passes_a_contract_by(folder: Path, key: str) -> None:
     (folder / "contracts" / "silver_orders.yaml").write_text(PLAIN)
     (folder / "contracts" / "gold_orders.yaml").write_text(PLAIN.replace("silver", "gold"))
     project = Project(folder, policy_packs=("base",))
-    registry = loaded(folder, "layers: [mart]\ndefaults: {tier: basic}\n", project=project)
+    registry = loaded(folder, f"{key}\ndefaults: {{tier: basic}}\n", project=project)
     assert registry.errors == ()
     assert (registry.find("silver_orders").tier, registry.find("gold_orders").tier) == (None, "basic")
 
