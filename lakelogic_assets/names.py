@@ -46,6 +46,7 @@ AUTOMATION_EXTENSION: Final = f"{EXTENSION_PREFIX}automation"
 UPSTREAM_FRESHNESS_EXTENSION: Final = f"{EXTENSION_PREFIX}upstream_freshness"
 
 LAYERS: Final = ("reference", "bronze", "silver", "gold")
+EVERY_LAYER: Final = "_all"
 LAYER_SYNONYMS: Final = {
     "raw": "bronze",
     "landing": "bronze",

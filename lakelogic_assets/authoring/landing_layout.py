@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from lakelogic_assets.authoring.landing_files import FileForm, Format
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.roots import is_inside
 from lakelogic_assets.contract.source import PostIngestion, Source
 from lakelogic_assets.project import Project
 
@@ -117,8 +118,7 @@ def _placed(path: str, contract: Contract, project: Project, storage_root: Path)
 
 
 def _is_below(path: Path, root: Path) -> bool:
-    real = os.path.realpath(root)
-    return os.path.commonpath([real, os.path.realpath(_fixed(str(path)))]) == real
+    return is_inside(_fixed(str(path)), root)
 
 
 def _absolute(path: str, project: Project, storage_root: Path) -> Path | None:
