@@ -158,16 +158,21 @@ def _append(path: str, row: Mapping[str, Any], report: PipelineReport) -> None:
     rows = pa.Table.from_pylist([{**row, "started_by": report.by}], schema=_SCHEMA)
     with table_lock(path, None):
         write_deltalake(path, rows, mode="append")
-        _keep_few_files(path)
+        if keep_few_files(path):
+            DeltaTable(path).vacuum(dry_run=False)
 
 
-def _keep_few_files(path: str) -> None:
-    """Every row comes as a file of its own, and reading them one by one would become slow."""
+def keep_few_files(path: str) -> bool:
+    """Put small files together once they are many; gives whether it did. The caller holds the table's lock.
+
+    Every row comes as a file of its own, and reading them one by one would become slow.
+    """
     table = DeltaTable(path)
-    if len(table.file_uris()) > _MANY_FILES:
-        table.optimize.compact()
-        table.create_checkpoint()
-        table.vacuum(dry_run=False)
+    if len(table.file_uris()) <= _MANY_FILES:
+        return False
+    table.optimize.compact()
+    table.create_checkpoint()
+    return True
 
 
 def _ids(path: str) -> list[str]:

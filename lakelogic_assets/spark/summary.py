@@ -25,6 +25,7 @@ from lakelogic_assets.report.log import COUNT, NUMBER, TIME
 from lakelogic_assets.report.pipeline import SUMMARY_COLUMNS, PipelineReport, first_line, summary_row
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
+from lakelogic_assets.spark.pipeline_log import keep_few_files
 from lakelogic_assets.spark.run_log import arrow_schema
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -89,6 +90,7 @@ def _to_delta(path: str, row: Mapping[str, Any]) -> str:
                 same = f"kept.{_KEY} = new.{_KEY}"
                 merge = DeltaTable(path).merge(rows, same, source_alias="new", target_alias="kept")
                 merge.when_matched_update_all().when_not_matched_insert_all().execute()
+                keep_few_files(path)
             else:
                 write_deltalake(path, rows, mode="append")
     except DeltaError as error:

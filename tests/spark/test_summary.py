@@ -20,7 +20,7 @@ from deltalake import DeltaTable, write_deltalake
 from lakelogic_assets.errors import EngineError, LockedError, ProjectError
 from lakelogic_assets.report.pipeline import SUMMARY_COLUMNS, PipelineReport, TaskLine, pipeline_report, summary_row
 from lakelogic_assets.report.run import Counts
-from lakelogic_assets.spark import summary
+from lakelogic_assets.spark import pipeline_log, summary
 from lakelogic_assets.spark.summary import check_backend, write_summary
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -98,6 +98,14 @@ def test_a_delta_table_is_where_a_contract_would_have_it(lake: Lakehouse) -> Non
     assert write_summary(made(), lake, table="ops.runs") == lake.table_path("ops.runs")
     with pytest.raises(ProjectError, match="cannot be the name of a folder"):
         write_summary(made(), lake, table='ops.r"uns')
+
+
+def test_a_delta_table_of_many_runs_stays_a_few_files(lake: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline_log, "_MANY_FILES", 3)
+    places = {write_summary(made(f"p{number}"), lake) for number in range(8)}
+    (place,) = places
+    assert len(DeltaTable(place).file_uris()) <= 3
+    assert {row["pipeline_run_id"] for row in of_delta(place)} == {f"p{number}" for number in range(8)}
 
 
 def test_json_is_one_object_a_line(lake: Lakehouse, tmp_path: Path) -> None:
