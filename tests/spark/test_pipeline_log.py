@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from lakelogic_assets.errors import NotFoundError
 from lakelogic_assets.report.pipeline import PipelineReport, TaskLine, TaskStatus, pipeline_report
 from lakelogic_assets.report.run import Counts, RunReport
 from lakelogic_assets.spark import pipeline_log
+from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.pipeline_log import (
     find,
     note_end,
@@ -36,6 +38,7 @@ OTHER = """
 import sys
 from datetime import UTC, datetime
 from lakelogic_assets.report.pipeline import TaskLine, pipeline_report
+from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.pipeline_log import note_end, note_start
 for number in range(int(sys.argv[3])):
     now = datetime.now(UTC)
@@ -193,6 +196,16 @@ def test_processes_that_write_at_the_same_time_lose_nothing(log: str) -> None:
         f"{name}-{n}" for name in ("one", "two") for n in range(0, each, 2)
     }
     assert {run.status for run in runs} == {"success", "died"}
+
+
+def test_a_writer_waits_for_the_one_before(log: str) -> None:
+    with table_lock(log, None):
+        writer = threading.Thread(target=noted, args=(log, made("p1", "success")))
+        writer.start()
+        writer.join(0.3)
+        assert pipeline_runs(log) == []
+    writer.join(10)
+    assert [run.status for run in pipeline_runs(log)] == ["success"]
 
 
 def test_a_log_of_many_runs_stays_a_few_files(log: str, monkeypatch: pytest.MonkeyPatch) -> None:

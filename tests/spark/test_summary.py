@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from lakelogic_assets.errors import EngineError, LockedError, ProjectError
 from lakelogic_assets.report.pipeline import SUMMARY_COLUMNS, PipelineReport, TaskLine, pipeline_report, summary_row
 from lakelogic_assets.report.run import Counts
 from lakelogic_assets.spark import pipeline_log, summary
+from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.summary import check_backend, write_summary
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -216,6 +218,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from lakelogic_assets.report.pipeline import pipeline_report
+from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.summary import write_summary
 from lakelogic_assets.spark.tables import Lakehouse
 folder, backend, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -226,7 +229,28 @@ for number in range(4):
 """
 
 
-@pytest.mark.parametrize(("backend", "read"), [("delta", of_delta), ("duckdb", of_duckdb), ("sqlite", of_sqlite)])
+def of_json(place: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(place).read_text().splitlines()]
+
+
+CONCURRENT = [("delta", of_delta), ("duckdb", of_duckdb), ("sqlite", of_sqlite), ("json", of_json)]
+
+
+@pytest.mark.parametrize("backend", [backend for backend, _ in CONCURRENT])
+def test_a_writer_waits_for_the_one_before(lake: Lakehouse, tmp_path: Path, backend: str) -> None:
+    database = None if backend == "delta" else tmp_path / "runs"
+    place = Path(lake.table_path(summary.DEFAULT_TABLE)) if database is None else database
+    options = {"backend": backend, "database": database}
+    with table_lock(str(place), None):
+        writer = threading.Thread(target=write_summary, args=(made(), lake), kwargs=options)
+        writer.start()
+        writer.join(0.3)
+        assert not place.exists()
+    writer.join(10)
+    assert place.exists()
+
+
+@pytest.mark.parametrize(("backend", "read"), CONCURRENT)
 def test_processes_that_end_at_the_same_time_lose_no_row(tmp_path: Path, backend: str, read: Read) -> None:
     def writer(name: str) -> None:
         subprocess.run([sys.executable, "-c", WRITER, str(tmp_path), backend, name], check=True)
