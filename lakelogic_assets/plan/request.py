@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, get_args
 
@@ -76,8 +76,6 @@ class RunPolicy:
     timeout_seconds: float | None = None
     max_consecutive_failures: int | None = None
     approval: ApprovalPolicy = ApprovalPolicy()
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Values that replace a contract's own for this run, as they are recorded."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, only those that differ from the usual."""

@@ -14,7 +14,7 @@ from lakelogic_assets.names import SECRET_WORDS
 HIDDEN = "***"
 _USER_OF_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SECRET_OF_TEXT = re.compile(rf"((?:{'|'.join(SECRET_WORDS)})\w*\s*[=:]\s*)[^&;\s]+", re.IGNORECASE)
-_HOW = ("resume", "resumes")
+_HOW = ("resume", "resumes", "tasks")
 """Words that say how the work is taken up, not which work it is."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import json
 import os
@@ -17,6 +16,7 @@ from lakelogic_assets.gates.approvals import DEFAULT_EXPIRY, Approval, Findings
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.holds import Hold, Holds, write_note
+from lakelogic_assets.spark.lineage import created_by
 
 Key = tuple[str, ...]
 
@@ -74,7 +74,10 @@ def approve(
     chosen = [hold for hold in chosen if run_id is None or hold.run_id.startswith(run_id)]
     signed_at = now or datetime.now(UTC)
     signed = [
-        (hold.window, Approval(by or _user(), why, signed_at, signed_at + expires, _asked(hold), hold.run_id))
+        (
+            hold.window,
+            Approval(by or created_by(os.environ), why, signed_at, signed_at + expires, _asked(hold), hold.run_id),
+        )
         for hold in chosen
     ]
     for each, approval in signed:
@@ -143,10 +146,3 @@ def _owner(path: Path) -> str:
         return path.owner()
     except (KeyError, OSError):
         return f"user {path.stat().st_uid}"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"

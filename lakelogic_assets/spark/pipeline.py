@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -82,7 +82,7 @@ class Pipeline:
             reprocess=self.request.window == "reprocess",
             timeout_seconds=self.policy.timeout_seconds or settings_of(contract).timeout_seconds,
             approval=self.policy.approval,
-            asked=asked_of(self.request.window, task.why, self.policy.overrides),
+            asked=asked_of(self.request.window, task.why, contract),
             skipped=task.skipped,
         )
 
@@ -98,10 +98,10 @@ class Pipeline:
         return self.policy.ignore_gates or (blocker.key in known and stands_in(known[blocker.key], now))
 
 
-def asked_of(mode: str, why: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+def asked_of(mode: str, why: str, contract: Contract) -> dict[str, Any]:
     """The operator's words as a report keeps them."""
     said: dict[str, Any] = {"window": mode, "why": why, "reprocess": mode == "reprocess"}
-    return said | ({"set": dict(overrides)} if overrides else {})
+    return said | ({"set": dict(contract.place.overrides)} if contract.place.overrides else {})
 
 
 def run_contracts(
