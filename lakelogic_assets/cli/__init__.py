@@ -14,6 +14,7 @@ from collections.abc import Sequence
 COMMANDS: dict[str, str] = {
     "validate": "lakelogic_assets.cli.validate:validate",
     "run": "lakelogic_assets.cli.run:run",
+    "runs": "lakelogic_assets.cli.runs:runs",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",

@@ -12,11 +12,12 @@ import typer
 from lakelogic_assets.cli.printing import complain, counted, say, say_json
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import COLUMNS, print_table
-from lakelogic_assets.errors import ContractError
+from lakelogic_assets.errors import ContractError, NotFoundError
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
     from lakelogic_assets.contract.graph import Key
+    from lakelogic_assets.contract.left_out import LeftOut
     from lakelogic_assets.contract.registry import Registry
     from lakelogic_assets.plan.schedule import Progress
     from lakelogic_assets.report.run import RunReport
@@ -42,26 +43,39 @@ def run(
     """Run contracts: read, check, quarantine, publish, log.
 
     Contracts run in the order of their graph. What lies below a failed or blocked contract is held back, and the exit
-    code is 1.
+    code is 1. A contract with errors, or a domain whose registry has some, is left out and named at the end: the exit
+    code is 1 then, too.
     """
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, select or ())
+    registry, project = found(settings.project, select or ())
     words = [*(select or ()), *([f"layer:{layer}"] if layer else [])]
     if not words and not everything:
         complain("Say what to run: a contract, --layer NAME or --all.")
         raise typer.Exit(2)
-    keys = chosen_keys(registry, words)
+    keys, left_out = sound_keys(registry, words, project)
     finished = _run(
         registry, keys, project, day=day, parallel=parallel, example_data=example_data, quiet=settings.as_json
     )
     if settings.as_json:
-        say_json([_as_dict(key, finished[key]) for key in finished])
+        told = [_left_out_as_dict(each, project) for each in left_out]
+        say_json([*(_as_dict(key, finished[key]) for key in finished), *told])
     else:
         _print_summary(registry, finished)
-    raise typer.Exit(0 if all(progress.state == "done" for progress in finished.values()) else 1)
+        for each in left_out:
+            say(f"left out {'/'.join(each.key)}: {'; '.join(each.reasons(project))}")
+    well = all(progress.state == "done" for progress in finished.values())
+    raise typer.Exit(0 if well and not left_out else 1)
 
 
 def loaded(project: Project, select: Iterable[str]) -> tuple[Registry, Project]:
+    """The project's contracts, all of them without errors."""
+    registry, project = found(project, select)
+    if registry.errors:
+        raise ContractError(registry.errors)
+    return registry, project
+
+
+def found(project: Project, select: Iterable[str]) -> tuple[Registry, Project]:
     """The project's contracts; a single file that no registry names is a project of its own."""
     from lakelogic_assets.contract.loading import load_paths, load_project
 
@@ -71,9 +85,26 @@ def loaded(project: Project, select: Iterable[str]) -> tuple[Registry, Project]:
         registry = load_paths(files, project)
     else:
         registry = load_project(project)
-    if registry.errors:
-        raise ContractError(registry.errors)
     return registry, project
+
+
+def sound_keys(registry: Registry, words: Sequence[str], project: Project) -> tuple[list[Key], list[LeftOut]]:
+    """The contracts that are meant and can run, and those of them that have errors; without any sound one it raises."""
+    from lakelogic_assets.contract.left_out import sort_contracts
+
+    sorted_out = sort_contracts(registry, project)
+    try:
+        chosen = chosen_keys(registry, words)
+    except NotFoundError:
+        if registry.errors:  # it may be one of those that cannot even be read
+            raise ContractError(registry.errors) from None
+        raise
+    wrong = [each for each in sorted_out.left_out if not words or each.key in chosen]
+    left = {each.key for each in wrong} - {contract.key for contract in sorted_out.sound}
+    keys = [key for key in chosen if key not in left]
+    if wrong and not keys:
+        raise ContractError([problem for each in wrong for problem in each.problems])
+    return keys, wrong
 
 
 def chosen_keys(registry: Registry, words: Iterable[str]) -> list[Key]:
@@ -161,3 +192,7 @@ def _as_dict(key: Key, progress: Progress[RunReport]) -> dict[str, Any]:
         "error": str(progress.error) if progress.error else None,
         "report": progress.result.as_dict() if progress.result else None,
     }
+
+
+def _left_out_as_dict(each: LeftOut, project: Project) -> dict[str, Any]:
+    return {"asset": "/".join(each.key), "state": "left_out", "problems": each.reasons(project)}

@@ -14,6 +14,7 @@ from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.yaml_lines import Line, yaml_lines
 from lakelogic_assets.contract.problems import YamlPath, dotted
 from lakelogic_assets.errors import ContractError, NotFoundError
+from lakelogic_assets.names import SECRET_WORDS
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
 
 _NOTE_COLUMN = 64
-_SECRET_WORDS = ("password", "secret", "token", "api_key", "credential", "webhook")
 
 
 def show(
@@ -114,7 +114,7 @@ def _without_secrets(data: Any, merged: Merged, path: YamlPath = ()) -> Any:
         return {key: _without_secrets(value, merged, (*path, key)) for key, value in data.items()}
     if isinstance(data, list):
         return [_without_secrets(value, merged, (*path, index)) for index, value in enumerate(data)]
-    if any(word in str(part).lower() for part in path for word in _SECRET_WORDS):
+    if any(word in str(part).lower() for part in path for word in SECRET_WORDS):
         origin = merged.origin(path)
         return _value_at(origin.document.data, origin.path, data)
     return data

@@ -63,7 +63,8 @@ def look(
     from lakelogic_assets.contract.loading import load_paths, load_project
 
     environ = RecordedEnvironment(os.environ)
-    declared = [project.root / "resources", project.root / "partitions"]
+    elsewhere = [project.resources] if project.resources else []
+    declared = [project.root / "resources", project.root / "partitions", *elsewhere]
     wants_declarations = any(folder in (path, *path.parents) for folder in declared for path in paths)
     # Taken before the files are read: what changes in between makes the answer stale, not wrong.
     evidence = _evidence([project.contracts, *declared], paths)

@@ -71,6 +71,8 @@ class OwnExtensions(Section):
     upstream_freshness: dict[Name, Duration] = Field(default_factory=dict)
     pool: Annotated[str, AfterValidator(_one_word)] | None = None
     connection: Name | None = None
+    max_consecutive_failures: int | None = Field(default=None, ge=1, strict=True)
+    approval: Literal["required"] | None = None
 
 
 class EnvironmentOverride(Section):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,10 +19,13 @@ from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.admission import upstreams_of
+from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.audit import audit_run
-from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.frames import SparkSession
 from lakelogic_assets.spark.holds import Hold, Holds
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
 from lakelogic_assets.spark.table_checks import check_table
 from lakelogic_assets.spark.workspace import Workspace
@@ -101,28 +103,22 @@ class Engine:
         return Attempt(report, tuple(_of_table_alone(outcome) for outcome in found))
 
     def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
-        """A lock or a dead JVM is waited out; bad data would only be bad again."""
         request = RunRequest(
             window=window,
             pipeline_run_id=asked.run_id,
             external_logic=self.workspace.logic_policy,
             environment=self.workspace.project.environment,
-            upstream=product.upstream,
+            upstream=upstreams_of(self.registry, self.workspace, product.key),
             ignore_gates=asked.ignore_gates,
         )
         contract = product.contract
         lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
-        attempt = 0
-        while True:
-            try:
-                return execute(contract, asked.spark(), lakehouse, destination, request)
-            except LakeLogicError as error:
-                if not error.retryable or attempt == self.settings.retries:
-                    raise
-                pause = self.settings.retry_seconds * 2**attempt
-                asked.say(f"{error} Trying again in {pause:g} s.")
-                time.sleep(pause)
-                attempt += 1
+        return tried(
+            lambda: execute(contract, asked.spark, lakehouse, destination, request),
+            retries=self.settings.retries,
+            pause_seconds=self.settings.retry_seconds,
+            say=asked.say,
+        )
 
     def _findings(self, product: Product, window: Window, report: RunReport) -> Findings:
         """The proof from the commits, and the run against what was promised and what is usual."""
