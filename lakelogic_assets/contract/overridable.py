@@ -80,6 +80,9 @@ _REASONS: Final = {
 }
 
 
+TABLE_FORMATS: Final = frozenset({"table", "delta", "iceberg"})
+
+
 def refusal(key: str, path: YamlPath, value: Any, where: Location) -> Problem | None:
     """Why one value may not be set; None where it may. `key` is what was typed for it."""
     language: YamlPath = tuple(0 if index == 1 and path[0] == "links" else part for index, part in enumerate(path))
@@ -89,6 +92,8 @@ def refusal(key: str, path: YamlPath, value: Any, where: Location) -> Problem | 
             return unknown_key(Contract, language[:length], where)
     if not _is_allowed(language):
         return Problem("LL602", f"`{key}` may not be set for one run: {_reason(language)}.", where, path)
+    if language == ("source", "format") and isinstance(value, str) and value in TABLE_FORMATS:
+        return Problem("LL602", f"`{key}` may not be set to {value}: {_REASONS['source']}.", where, path)
     if _form(language) in _FILE_NAMES and not _is_name(value):
         message = f"`{key}` is {shown(value)}, which names more than files of a folder."
         return Problem("LL603", message, where, path)

@@ -17,7 +17,7 @@ from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
 from lakelogic_assets.contract.lint_project import lint_patience
-from lakelogic_assets.contract.overridable import is_place, refusal
+from lakelogic_assets.contract.overridable import TABLE_FORMATS, is_place, refusal
 from lakelogic_assets.contract.placeholders import fill, rewritten, unfilled
 from lakelogic_assets.contract.problems import Location, Problem, YamlPath, dotted, listed, nearest, shown
 from lakelogic_assets.contract.reading import Document, read_value
@@ -247,7 +247,15 @@ class _Changed:
             self.merged.data = _replaced(self.merged.data, leaf, each)
             kept = {known: origin for known, origin in self.merged.origins.items() if known[: len(leaf)] != leaf}
             self.merged.origins = kept | {leaf: Origin(document, ("value", *leaf[len(path) :]))}
+            self._set_for_the_environment(leaf, each)
         self.said[path] = said
+
+    def _set_for_the_environment(self, path: YamlPath, value: Any) -> None:
+        """`environments:` says path and format again; what was set wins there too."""
+        place: YamlPath = ("environments", self.contract.place.environment or "")
+        if path[0] == "source" and path[1:] in (("path",), ("format",)) and _value(self.merged.data, place):
+            self.merged.data = _replaced(self.merged.data, (*place, path[1]), value)
+            self.merged.origins[*place, path[1]] = self.merged.origins[path]
 
     def _is_short(self, path: YamlPath) -> bool:
         return not isinstance(_value(self.merged.data, path), dict | list | None)
@@ -298,9 +306,9 @@ def _is_of(problem: Problem, draft: _Changed) -> bool:
 
 
 def _reads_table(section: Mapping[str, Any]) -> bool:
-    path = section.get("path")
-    named = table_reference(path if isinstance(path, str) else None, declared=section.get("type") == "table")
-    return bool(section.get("table")) or named is not None
+    path, kinds = section.get("path"), {section.get("type"), section.get("format")}
+    named = table_reference(path if isinstance(path, str) else None, declared=False)
+    return bool(section.get("table")) or named is not None or not TABLE_FORMATS.isdisjoint(kinds)
 
 
 def _value(data: Any, path: YamlPath) -> Any:

@@ -258,6 +258,7 @@ HOSTILE = [
     "materialization.location=/tmp/x", "materialization.strategy=overwrite", "materialization.partition_by=[a]",
     "materialization.compaction.vacuum_retention_hours=0", "materialization={strategy: overwrite}",
     "source.query=SELECT 1", "source.type=jdbc", "source.dlt.credentials.key=x", "source.post_ingestion.action=delete",
+    "source.format=delta", "source.format=table", "source.format=[csv]", "source.format={a: b}", "source={format: delta, path: lake.crm.people}",
     "source.options.url=jdbc:x", "source.options.path=/etc", "source.options.sessionInitStatement=DROP TABLE x",
     "source.options.query=SELECT 1", "source.options={header: true, dbtable: x}", "source.options={}",
     "transformations=[]", "lineage.enabled=false", "notifications=[]", "schedule=@daily", "version=9",
@@ -327,6 +328,28 @@ def test_patience_is_had_with_what_a_contract_reads(registry: Registry, project:
     with pytest.raises(ContractError, match="Did you mean `bronze_orders`") as error:
         one(registry, project, f"{key}.bronze_order=6h", table="silver_orders")
     assert codes(error) == ["LL401"]
+
+
+def test_a_folder_that_is_a_table_cannot_be_swapped_either(project: Project) -> None:
+    path = project.root / HERE / "bronze_orders.yaml"
+    path.write_text(BRONZE.replace("format: csv", "format: delta"))
+    registry = load_project(project, {})
+    for place in ("data/x", "lake.crm.people"):
+        with pytest.raises(ContractError) as error:
+            one(registry, project, f"source.path={place}")
+        assert codes(error) == ["LL602"]
+
+
+def test_the_path_of_an_environment_does_not_win_over_what_was_set(project: Project) -> None:
+    path = project.root / HERE / "bronze_orders.yaml"
+    path.write_text(BRONZE + "environments: {local: {path: data/local, format: json}, prod: {path: data/prod}}\n")
+    registry = load_project(project, {})
+    contract = one(registry, project, "source.path=data/again", "source.format=csv")
+    assert [(each.path, each.format) for each in contract.environments.values()] == [
+        ("data/again", "csv"),
+        ("data/prod", None),
+    ]
+    assert contract.place.overrides == {"source.path": "data/again", "source.format": "csv"}
 
 
 def test_several_mistakes_are_told_together() -> None:
