@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged", "held"]
+Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged", "held", "reset", "restored"]
 
 
 @dataclass(frozen=True, slots=True)
