@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",
     "schema": "lakelogic_assets.cli.schema:schema",
+    "late": "lakelogic_assets.cli.late:late",
     "audit": "lakelogic_assets.cli.audit:audit",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
     "ddl": "lakelogic_assets.cli.ddl:ddl",

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged", "held", "waiting", "skipped"]
+Status = Literal[
+    "success", "blocked", "failed", "no_new_data", "unchanged", "held", "waiting", "skipped", "reset", "restored"
+]
 
 
 @dataclass(frozen=True, slots=True)

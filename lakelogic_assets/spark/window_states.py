@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.delta_log import is_table
-from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.run_log import read_runs, standing
 
 WENT_WELL = ("success", "no_new_data", "unchanged")
 """How a run ends whose window needs no other one."""
@@ -30,13 +30,15 @@ def is_logged(run_log: str) -> bool:
 def window_states(run_log: str, contract: str) -> dict[str, WindowState]:
     """The contract's windows that were ever tried, by key."""
     found: dict[str, WindowState] = {}
-    for row in reversed(read_runs(run_log, contract=contract, with_reports=True)):
-        if row["report"] is None or row["status"] in _SAY_NOTHING:
+    rows = read_runs(run_log, contract=contract, with_reports=True)
+    for report in reversed([*standing(row["report"] for row in rows if row["report"])]):
+        if report["status"] in _SAY_NOTHING:
             continue
-        window = Window.from_dict(row["report"]["window"])
+        window = Window.from_dict(report["window"])
         before = found.get(window.key)
-        succeeded = row["timestamp"] if row["status"] in WENT_WELL else before.succeeded if before else None
-        found[window.key] = WindowState(window, row["status"], succeeded)
+        ended = datetime.fromisoformat(report["ended_at"])
+        succeeded = ended if report["status"] in WENT_WELL else before.succeeded if before else None
+        found[window.key] = WindowState(window, report["status"], succeeded)
     return found
 
 
