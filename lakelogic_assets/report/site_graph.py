@@ -7,11 +7,11 @@ from html import escape
 
 from lakelogic_assets.names import LAYERS
 from lakelogic_assets.report.dashboard_text import counted, state_word
-from lakelogic_assets.report.site_layout import HEIGHT, WIDTH, Band, Box, Layout, arrange
+from lakelogic_assets.report.site_layout import HEIGHT, WIDTH, Band, Box, Layout, Point, arrange
 from lakelogic_assets.report.site_links import Links
 from lakelogic_assets.report.site_records import ContractFacts, Site
 
-_LETTERS = 31
+_LETTERS = 29
 OFF = "not run"
 
 
@@ -51,7 +51,8 @@ def _drawing(
     return (
         f'<div class="graph" tabindex="0" role="region" aria-label="{escape(words)}">'
         f'<svg viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" width="{layout.width:.0f}" '
-        f'height="{layout.height:.0f}" role="group" aria-label="{escape(words)}">'
+        f'height="{layout.height:.0f}" style="min-width:min(46rem,{layout.width:.0f}px)" role="group" '
+        f'aria-label="{escape(words)}">'
         f"{under}{heads}<g>{lines}</g>{boxes}</svg></div>"
     )
 
@@ -66,12 +67,19 @@ def _band(band: Band, layout: Layout, links: Links) -> str:
 
 def _line(site: Site, up: str, down: str, layout: Layout, number: dict[str, int]) -> str:
     (x1, y1), (x2, y2) = layout.places[up], layout.places[down]
-    start, end, middle = x1 + WIDTH, x2, HEIGHT / 2
-    bend = max(36.0, (end - start) / 2)
+    path, at = f"M{x1 + WIDTH:.0f} {y1 + HEIGHT / 2:.0f}", (x1 + WIDTH, y1 + HEIGHT / 2)
+    for x, y in layout.ways.get((up, down), ()):
+        path += f"{_curve(at, (x, y))}H{x + WIDTH:.0f}"
+        at = (x + WIDTH, y)
+    path += _curve(at, (x2, y2 + HEIGHT / 2))
     css = "line" if site.by_key[up].domain == site.by_key[down].domain else "line cross"
-    points = (start, y1 + middle), (start + bend, y1 + middle), (end - bend, y2 + middle), (end, y2 + middle)
-    first, *rest = (f"{x:.0f} {y:.0f}" for x, y in points)
-    return f'<path class="{css}" data-e="{number[up]} {number[down]}" d="M{first}C{" ".join(rest)}"/>'
+    return f'<path class="{css}" data-e="{number[up]} {number[down]}" d="{path}"/>'
+
+
+def _curve(start: Point, end: Point) -> str:
+    (x1, y1), (x2, y2) = start, end
+    bend = max(36.0, (x2 - x1) / 2)
+    return f"C{x1 + bend:.0f} {y1:.0f} {x2 - bend:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
 
 
 def _box(each: ContractFacts, layout: Layout, links: Links, number: int, *, is_own: bool) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 WIDTH, HEIGHT = 224, 28
-_COLUMN, _ROW = WIDTH + 76, HEIGHT + 10
+_COLUMN, _ROW, _WAY = WIDTH + 76, HEIGHT + 10, 14
 _TOP, _SIDE, _BAND_HEAD, _BAND_GAP = 40, 14, 24, 14
-_SWEEPS = 6
+_SWEEPS = 8
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,10 @@ class Band:
 class Layout:
     width: float
     height: float
-    places: Mapping[str, tuple[float, float]]
+    places: Mapping[str, Point]
     """The upper left corner of every box."""
+    ways: Mapping[tuple[str, str], tuple[Point, ...]]
+    """Of every line, where it enters the columns that it only passes through."""
     bands: tuple[Band, ...] = ()
     heads: tuple[tuple[str, float], ...] = ()
     """Layers and where their columns begin."""
@@ -46,33 +51,61 @@ Edges = Sequence[tuple[str, str]]
 
 def arrange(boxes: Sequence[Box], edges: Edges, layers: Sequence[str], *, in_bands: bool) -> Layout:
     """Left to right by layer, and inside a layer by who reads whom; in bands, every group has rows of its own."""
-    kept = [(up, down) for up, down in edges if {up, down} <= {box.key for box in boxes}]
+    group = {box.key: box.group if in_bands else "" for box in boxes}
+    kept = [(up, down) for up, down in edges if up in group and down in group]
     columns = _columns(boxes, kept, layers)
-    order = _order(boxes, kept, columns)
+    ways = {(up, down): _ways(up, down, columns) for up, down in kept if group[up] == group[down]}
+    passed = {way: column for own in ways.values() for way, column in own}
+    group |= {way: group[up] for (up, _), own in ways.items() for way, _ in own}
+    order = _order(columns | passed, _steps(kept, ways))
     groups = _groups(boxes, kept) if in_bands else [""]
-    places: dict[str, tuple[float, float]] = {}
+    places: dict[str, Point] = {}
     bands: list[Band] = []
     top: float = _TOP
-    for group in groups:
-        members = [box for box in boxes if not in_bands or box.group == group]
+    for name in groups:
         head = _BAND_HEAD if in_bands else 0
-        tallest = max(len(own) for own in _by_column(members, columns).values())
-        for column, own in _by_column(members, columns).items():
-            own.sort(key=lambda key: order[key])
-            # A short column stands in the middle of its band.
-            start = top + head + (tallest - len(own)) * _ROW / 2
-            places |= {key: (_SIDE + column * _COLUMN, start + row * _ROW) for row, key in enumerate(own)}
-        height = head + tallest * _ROW
-        bands.append(Band(group, top, height))
-        top += height + _BAND_GAP
-    last = max(columns.values(), default=0)
+        members = {key: column for key, column in (columns | passed).items() if group[key] == name}
+        inside, height = _stacked(members, order, frozenset(passed), top + head)
+        places |= inside
+        bands.append(Band(name, top, head + height))
+        top += head + height + _BAND_GAP
     return Layout(
-        width=2 * _SIDE + last * _COLUMN + WIDTH,
+        width=2 * _SIDE + max(columns.values(), default=0) * _COLUMN + WIDTH,
         height=top,
-        places=places,
+        places={box.key: places[box.key] for box in boxes},
+        ways={edge: tuple(places[way] for way, _ in own) for edge, own in ways.items()},
         bands=tuple(bands) if in_bands else (),
         heads=_heads(boxes, columns),
     )
+
+
+def _ways(up: str, down: str, columns: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The columns between two boxes; lines that come from one box go through them together."""
+    return [(f"{up}\0{column}", column) for column in range(columns[up] + 1, columns[down])]
+
+
+def _steps(edges: Edges, ways: Mapping[tuple[str, str], list[tuple[str, int]]]) -> list[tuple[str, str]]:
+    """Lines from column to column."""
+    found: dict[tuple[str, str], None] = {}
+    for up, down in edges:
+        found |= dict.fromkeys(pairwise([up, *(way for way, _ in ways.get((up, down), ())), down]))
+    return list(found)
+
+
+def _stacked(
+    members: Mapping[str, int], order: Mapping[str, float], passed: frozenset[str], top: float
+) -> tuple[dict[str, Point], float]:
+    """Places in one band, and its height; a short column stands in the middle."""
+    stacks = _by_column(members)
+    heights = {key: _WAY if key in passed else _ROW for key in members}
+    tallest = max(sum(heights[key] for key in stack) for stack in stacks.values())
+    places: dict[str, Point] = {}
+    for column, stack in stacks.items():
+        at = top + (tallest - sum(heights[key] for key in stack)) / 2
+        for key in sorted(stack, key=lambda each: order[each]):
+            places[key] = (_SIDE + column * _COLUMN, at + (_WAY / 2 if key in passed else 0))
+            at += heights[key]
+    return places, tallest
 
 
 def _columns(boxes: Sequence[Box], edges: Edges, layers: Sequence[str]) -> dict[str, int]:
@@ -91,27 +124,26 @@ def _columns(boxes: Sequence[Box], edges: Edges, layers: Sequence[str]) -> dict[
     return {key: number[layer[key], depth[key]] for key in layer}
 
 
-def _by_column(boxes: Sequence[Box], columns: Mapping[str, int]) -> dict[int, list[str]]:
+def _by_column(columns: Mapping[str, int]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = defaultdict(list)
-    for box in boxes:
-        found[columns[box.key]].append(box.key)
+    for key, column in columns.items():
+        found[column].append(key)
     return found
 
 
-def _order(boxes: Sequence[Box], edges: Edges, columns: Mapping[str, int]) -> dict[str, float]:
+def _order(columns: Mapping[str, int], edges: Edges) -> dict[str, float]:
     """Each box near the middle of its neighbours, found by going to and fro a few times."""
-    neighbours: dict[str, list[str]] = {box.key: [] for box in boxes}
+    neighbours: dict[str, list[str]] = {key: [] for key in columns}
     for up, down in edges:
         neighbours[up].append(down)
         neighbours[down].append(up)
-    by_column = _by_column(boxes, columns)
+    by_column = _by_column(columns)
     order: dict[str, float] = {key: float(row) for own in by_column.values() for row, key in enumerate(own)}
     for sweep in range(_SWEEPS):
         for column in sorted(by_column, reverse=sweep % 2 == 1):
-            own = by_column[column]
-            middle = {key: _mean([order[each] for each in neighbours[key]], order[key]) for key in own}
-            own.sort(key=lambda key: (middle[key], key))
-            order |= {key: float(row) for row, key in enumerate(own)}
+            middle = {key: _mean([order[each] for each in neighbours[key]], order[key]) for key in by_column[column]}
+            ranked = sorted(middle, key=lambda key: (middle[key], key))
+            order |= {key: float(row) for row, key in enumerate(ranked)}
     return order
 
 
