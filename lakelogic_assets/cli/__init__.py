@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "late": "lakelogic_assets.cli.late:late",
     "audit": "lakelogic_assets.cli.audit:audit",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
+    "docs": "lakelogic_assets.cli.docs:docs",
     "ddl": "lakelogic_assets.cli.ddl:ddl",
     "decrypt": "lakelogic_assets.cli.decrypt:decrypt",
     "explain-error": "lakelogic_assets.cli.explain_error:explain_error",
