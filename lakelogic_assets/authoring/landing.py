@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from lakelogic_assets.authoring.documents import document, document_lines
 from lakelogic_assets.authoring.landing_layout import Landing, NoLandingError, landing_of
 from lakelogic_assets.authoring.synthetic.edges import plan_edges
 from lakelogic_assets.authoring.synthetic.faults import plan_breaker
@@ -23,7 +24,7 @@ from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
     from lakelogic_assets.spark.frames import SparkSession
-    from lakelogic_assets.spark.synthetic.frame import FilePlace
+    from lakelogic_assets.spark.synthetic.frame import FilePlace, Rows
 
 State = Literal["written", "unchanged", "archived"]
 ROWS_OF_A_FILE: Final = 500_000
@@ -113,6 +114,20 @@ class Request:
             raise ProjectError(f"{self.rows} rows with {self.invalid:.0%} of them invalid cannot be made.")
 
 
+def requested_days(first: str | None, last: str | None, count: int) -> list[date]:
+    """The days between two, both included; `count` of them, the last one yesterday, where one or both are not said."""
+    try:
+        start, end = (date.fromisoformat(day) if day else None for day in (first, last))
+    except ValueError as error:
+        raise ProjectError(f"{error}; write days as 2026-02-01.") from error
+    span = timedelta(days=count - 1)
+    end = end or (start + span if start else datetime.now(UTC).date() - timedelta(days=1))
+    start = start or end - span
+    if end < start:
+        raise ProjectError(f"The last day {end} is before the first day {start}.")
+    return [start + timedelta(days=number) for number in range((end - start).days + 1)]
+
+
 def make_landing_data(
     registry: Registry,
     project: Project,
@@ -144,11 +159,16 @@ class LandingPlan:
     other days are made, and one that is there already keeps its bytes and its time.
     """
 
-    def __init__(self, registry: Registry, project: Project, storage_root: Path, request: Request) -> None:
+    def __init__(
+        self, registry: Registry, project: Project, storage_root: Path, request: Request, *, output: Path | None = None
+    ) -> None:
+        """`output` is the folder to lay files below, in the same layout, instead of the storage root."""
         self._request = request
-        self._root = storage_root
+        self._lake = storage_root.absolute()
+        self._root = output.absolute() if output else self._lake
         found, self._skipped = _landings(registry, project, storage_root)
         self._landings = {contract.key: landing for contract, landing in found}
+        self._contracts = registry.contracts
         # Parents first, as others refer to them.
         order = [key for level in registry.graph.levels for key in level if key in self._landings]
         feeds = plan_feeds(registry, [contract for contract, _ in found])
@@ -223,14 +243,43 @@ class LandingPlan:
         rows = Rows(batch, Values(self._batches, self._request.seed, self._request.locale), self._request.seed)
         planned = [(window, part, place) for window in windows for part, place in enumerate(self._places(key, window))]
         places = [place for _, _, place in planned]
-        with written(spark or local_session(), rows, landing.form, places, self._root) as made:
+        session = spark or local_session()
+        if landing.form.format == "pdf":
+            yield from self._land_documents(rows, planned, session)
+            return
+        with written(session, rows, landing.form, places, self._root) as made:
             for (window, part, place), new in zip(planned, made, strict=True):
-                path = landing.file(self._moment(key, window), part)
+                path = self._moved(landing.file(self._moment(key, window), part))
                 state = _put(path, new, landing)
                 faults, edges = rows.broken(place)
                 yield LandedFile(
                     key, window.day, path, place.rows, _counted(faults), state, _counted(edges), _rules(faults)
                 )
+
+    def _land_documents(
+        self, rows: Rows, planned: Sequence[tuple[_Window, int, FilePlace]], spark: SparkSession
+    ) -> Iterator[LandedFile]:
+        """A document for every row."""
+        from lakelogic_assets.spark.synthetic.files import collected
+
+        key = rows.batch.feed.asset
+        contract, landing = self._contracts[key], self._landings[key]
+        lines = document_lines(contract)
+        texts = iter(collected(spark, rows, [place for _, _, place in planned]))
+        new = self._root / f".made-{key[-1]}.pdf"
+        for window, _, place in planned:
+            wrong = rows.each_broken(place)
+            for number in range(place.rows):
+                new.parent.mkdir(parents=True, exist_ok=True)
+                new.write_bytes(document(contract.info.title or key[-1], lines, next(texts)))
+                path = self._moved(landing.file(self._moment(key, window), number))
+                state = _put(path, new, landing)
+                faults, edges = wrong.get(number, ((), ()))
+                yield LandedFile(key, window.day, path, 1, _counted(faults), state, _counted(edges), _rules(faults))
+        new.unlink(missing_ok=True)
+
+    def _moved(self, path: Path) -> Path:
+        return self._root / path.absolute().relative_to(self._lake) if self._root != self._lake else path
 
     def _moment(self, key: Key, window: _Window) -> datetime | None:
         if not self._is_daily(key):

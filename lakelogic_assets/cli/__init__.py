@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "validate": "lakelogic_assets.cli.validate:validate",
     "run": "lakelogic_assets.cli.run:run",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
+    "generate": "lakelogic_assets.cli.generate:generate",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, Final
 
 from lakelogic_assets import names
+from lakelogic_assets.authoring.documents import document_lines, is_document
 from lakelogic_assets.authoring.synthetic.comparisons import Comparison
 from lakelogic_assets.authoring.synthetic.descriptions import days_late, empty_share
 from lakelogic_assets.authoring.synthetic.hints import (
@@ -103,8 +104,11 @@ def _file_fields(registry: Registry, contract: Contract, asked: Sequence[Compari
     partition = contract.source.partition if contract.source else None
     in_folders = set(_KEY_IN_FOLDER.findall(partition.format)) if partition else set[str]()
     seen: set[str] = set()
+    inside = {line.field: line.inside for line in document_lines(contract)} if is_document(contract) else None
     for field in contract.model.fields:
-        if field.generated or field.extraction_task or field.name.startswith(names.ENGINE_PREFIX):
+        if field.generated or field.name.startswith(names.ENGINE_PREFIX):
+            continue
+        if field.extraction_task if inside is None else field.name not in inside:
             continue
         found = trace(contract, field.name)
         if found is None or found.column in seen or found.column in in_folders:
@@ -113,6 +117,10 @@ def _file_fields(registry: Registry, contract: Contract, asked: Sequence[Compari
         others = _read_as(registry, contract, found.column)
         hints = hints_of(found.column, field, others)
         mine = tuple(each for each in asked if each.column == found.column)
+        if inside is not None:
+            # Found in a text, whatever type it is given later.
+            hints = replace(hints, type="STRING")
+            mine = (*mine, Comparison(found.column, "regex", (f"^(?:{inside[field.name]})$",)))
         yield found.column, _Field(field, replace(hints, demands=mine))
 
 

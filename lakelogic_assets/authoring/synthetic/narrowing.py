@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakelogic_assets.authoring.synthetic.comparisons import Comparison, as_day
 from lakelogic_assets.authoring.synthetic.regexes import samples
-from lakelogic_assets.plan.synthetic import Choice, Number, Pattern, Pool, Pooled, Stage, Strategy, Within
+from lakelogic_assets.plan.synthetic import Choice, Number, OnDay, Pattern, Pool, Pooled, Stage, Strategy, Within
 
 if TYPE_CHECKING:
     from lakelogic_assets.authoring.synthetic.hints import Hints
@@ -21,6 +21,10 @@ _SHAPES: Final[dict[Pool, str]] = {
     "url": "https://example.com/word", "country": "DE", "currency": "EUR",
 }  # fmt: skip
 """Pools whose texts all look alike, whatever the locale."""
+_DAY_FORMATS: Final = (
+    "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y",
+)  # fmt: skip
+_FIRST_DAY, _LAST_DAY, _MANY_DAYS = date(2020, 1, 1), date(2025, 12, 31), 300
 
 
 def narrowed(strategy: Strategy, hints: Hints) -> Strategy:
@@ -32,8 +36,10 @@ def narrowed(strategy: Strategy, hints: Hints) -> Strategy:
             return replace(strategy, values=kept or _listed(plain) or values)
         case Number():
             return _bounded(strategy, plain)
-        case Within():
+        case Within() if hints.type != "STRING" or not hints.regexes:
             return _between(strategy, plain)
+        case Within() | OnDay():
+            return _day_as_written(strategy, hints)
         case Pattern() | Pooled():
             if listed := _listed(plain):
                 return Choice(listed)
@@ -77,6 +83,19 @@ def _between(strategy: Within, demands: Sequence[Comparison]) -> Strategy:
     return replace(strategy, first=first, last=last)
 
 
+def _day_as_written(strategy: Within | OnDay, hints: Hints) -> Strategy:
+    """The day as the expressions want it written, where another way than the usual one is asked for."""
+    if hints.type != "STRING" or not hints.regexes or _all_found(hints.regexes, "2021-05-17"):
+        return strategy
+    first, last = (strategy.first, strategy.last) if isinstance(strategy, Within) else (_FIRST_DAY, _LAST_DAY)
+    days = [first + (last - first) * number // _MANY_DAYS for number in range(_MANY_DAYS)]
+    for written in _DAY_FORMATS:
+        if all(_all_found(hints.regexes, f"{day:{written}}") for day in days):
+            return Choice(tuple(f"{day:{written}}" for day in days))
+    found = samples(hints.regexes, hints.max_length)
+    return Choice(found) if found else strategy
+
+
 def _year_before(day: date) -> date:
     return day - timedelta(days=365)
 
@@ -86,14 +105,14 @@ def _matching(strategy: Pattern | Pooled, hints: Hints) -> Strategy:
     if not regexes:
         return strategy
     example = strategy.text.replace("#", "7") if isinstance(strategy, Pattern) else _SHAPES.get(strategy.pool)
-    if example is not None and all(_found(regex, example) for regex in regexes):
+    if example is not None and _all_found(regexes, example):
         return strategy
     found = samples(regexes, hints.max_length)
     return Choice(found) if found else strategy
 
 
-def _found(regex: str, text: str) -> bool:
+def _all_found(regexes: Sequence[str], text: str) -> bool:
     try:
-        return re.search(regex, text) is not None
+        return all(re.search(regex, text) for regex in regexes)
     except re.error:
         return False

@@ -57,6 +57,31 @@ def places(patterns: Sequence[str]) -> tuple[str, ...]:
     return found if all(each.search(text) for text in tried for each in compiled) else ()
 
 
+def plainest(pattern: str) -> str | None:
+    """The shortest text of an expression, with a blank where there may be one; None where it is not understood."""
+    try:
+        return _plain(_PARSER.parse(pattern))
+    except (re.error, RecursionError, _NotUnderstoodError):
+        return None
+
+
+def _plain(tree: Any) -> str:
+    text = ""
+    for operator, argument in tree:
+        match str(operator):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                least, most, inner = argument
+                once = _plain(inner)
+                text += once * max(least, 1 if once.isspace() and most else 0)
+            case "SUBPATTERN":
+                text += _plain(argument[-1])
+            case "BRANCH":
+                text += _plain(argument[1][0])
+            case name:
+                text += "".join(letters[0] for letters in _part(name, argument, None))
+    return text
+
+
 def _places(tree: Any, chance: Random | None) -> Iterator[str]:
     for operator, argument in tree:
         yield from _part(str(operator), argument, chance)

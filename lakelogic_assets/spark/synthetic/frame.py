@@ -109,6 +109,12 @@ class Rows:
         odd = [ways[(turn + number) % len(ways)] for number in range(first, min(last, size.odd))]
         return odd, [edges[(number - size.odd) % len(edges)] for number in range(max(first, size.odd), last)]
 
+    def each_broken(self, place: FilePlace) -> dict[int, tuple[list[Fault], list[Fault]]]:
+        """The same for each row of a file that is not sound, by its place in the file."""
+        rows = range(place.rows)
+        found = {row: self.broken(FilePlace(place.day, place.slot, place.start + row, 1)) for row in rows}
+        return {row: wrong for row, wrong in found.items() if wrong != ([], [])}
+
     def _records(self) -> list[str]:
         ordinary = sound(self.batch, self._seed, "_day", "_index")
         if not self._has_special:
