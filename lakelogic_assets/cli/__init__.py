@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "run": "lakelogic_assets.cli.run:run",
     "runs": "lakelogic_assets.cli.runs:runs",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
+    "generate": "lakelogic_assets.cli.generate:generate",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",

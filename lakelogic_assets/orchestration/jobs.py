@@ -11,6 +11,7 @@ from pydantic import Field
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration import events
 from lakelogic_assets.orchestration.engine import Asked, Engine
+from lakelogic_assets.orchestration.generate import generate_data_job
 from lakelogic_assets.orchestration.metadata import run_metadata
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.spark.maintenance import MaintenanceReport, maintain
@@ -61,6 +62,7 @@ def build_jobs(products: Sequence[Product], engine: Engine) -> list[dg.JobDefini
         _check_contracts(products, engine),
         _maintenance(products, engine),
         _quarantine_report(products, engine),
+        generate_data_job(engine),
     ]
 
 
