@@ -56,7 +56,9 @@ class Landing:
 
     @property
     def is_hourly(self) -> bool:
-        return self.single is None and self.day_format is not None and _NAMES_AN_HOUR.search(self.day_format) is not None
+        return (
+            self.single is None and self.day_format is not None and _NAMES_AN_HOUR.search(self.day_format) is not None
+        )
 
     def file(self, moment: datetime | None, part: int = 0) -> Path:
         """The file of a time, or the only one there is; `part` counts those of one time."""

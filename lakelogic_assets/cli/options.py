@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -11,6 +14,8 @@ from lakelogic_assets.cli.printing import complain
 if TYPE_CHECKING:
     from lakelogic_assets.plan.request import RunPolicy
     from lakelogic_assets.spark.workspace import Workspace
+
+M = TypeVar("M")
 
 Select = Annotated[
     list[str] | None,
@@ -39,6 +44,25 @@ ApprovalRequired = Annotated[
 ApprovalFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="A file that is such a signature as soon as it is there.")
 ]
+
+
+def from_fields(model: type[M]) -> Callable[[Callable[[typer.Context, M], None]], Callable[..., None]]:
+    """Lets a command take its options as the fields of a dataclass, where they are too many for its parameters."""
+
+    def made(command: Callable[[typer.Context, M], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(ctx: typer.Context, **said: Any) -> None:
+            command(ctx, model(**said))
+
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        hints = get_type_hints(model, include_extras=True)
+        fields = [each.replace(annotation=hints[name]) for name, each in inspect.signature(model).parameters.items()]
+        called.__signature__ = inspect.Signature([context, *fields])  # type: ignore[attr-defined]
+        called.__annotations__ = {"ctx": typer.Context, **hints}
+        del called.__wrapped__  # Typer would look through it at the parameters of the command itself
+        return called
+
+    return made
 
 
 def words_of(select: list[str] | None, layer: str | None, *, everything: bool = False) -> list[str]:

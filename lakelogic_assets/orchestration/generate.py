@@ -44,7 +44,9 @@ def generate_data_job(engine: Engine) -> dg.JobDefinition:
             }
         )
 
-    @dg.job(description="Make landing files from contracts: rows that pass their rules and, if asked for, some that do not.")
+    @dg.job(
+        description="Make landing files from contracts: rows that pass their rules and, if asked for, some that do not."
+    )
     def generate_data() -> None:
         make_files()
 

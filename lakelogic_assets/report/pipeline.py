@@ -15,7 +15,17 @@ from lakelogic_assets.report.run import NO_ROWS, Counts, RunReport
 
 PipelineStatus = Literal["running", "success", "partial", "failed", "held"]
 TaskStatus = Literal[
-    "success", "unchanged", "no_new_data", "skipped", "failed", "blocked", "held", "waiting", "running"
+    "success",
+    "unchanged",
+    "no_new_data",
+    "skipped",
+    "failed",
+    "blocked",
+    "held",
+    "waiting",
+    "running",
+    "reset",
+    "restored",
 ]
 Outcome = Literal["succeeded", "skipped", "failed", "held"]
 
@@ -24,6 +34,8 @@ _OUTCOMES: dict[TaskStatus, Outcome] = {
     "unchanged": "succeeded",
     "no_new_data": "succeeded",
     "skipped": "skipped",
+    "reset": "succeeded",
+    "restored": "succeeded",
     "failed": "failed",
     "blocked": "failed",
     "held": "held",

@@ -77,7 +77,11 @@ def numbered(serial: Serial, count: str) -> Made:
         return Made(count, UNITS)
     width = serial.pattern.count("#")
     # Cheaper than padding: a digit too many, cut off again.
-    text = f"substring(cast({count} + {10**width}L as string), 2)" if width <= _MOST_DIGITS else f"lpad({count}, {width}, '0')"
+    text = (
+        f"substring(cast({count} + {10**width}L as string), 2)"
+        if width <= _MOST_DIGITS
+        else f"lpad({count}, {width}, '0')"
+    )
     return Made(_filled(serial.pattern, text, width), "STRING")
 
 

@@ -103,7 +103,9 @@ class Values:
                 listed = CODES[pool]
                 return self._chosen(listed, batch, column, record, dice.below(len(listed), *numbers))
             case Pooled():
-                return Made(pooled(strategy.pool, self._of(batch, "person"), dice, record, numbers, self._words), "STRING")
+                return Made(
+                    pooled(strategy.pool, self._of(batch, "person"), dice, record, numbers, self._words), "STRING"
+                )
             case Choice(values):
                 return self._chosen(values, batch, column, record, dice.below(len(values), *numbers))
             case Several(each, most):
