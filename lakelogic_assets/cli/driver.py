@@ -107,8 +107,8 @@ def driver(ctx: typer.Context, call: DriverCall) -> None:
         approval_file=call.approval_file,
     )  # fmt: skip
     selected = replace(request, select=tuple("/".join(key) for key in found.keys))
-    operation = _rebuilding(
-        Operation(found.registry, workspace, found.keys, selected, policy, said=found.said, as_json=settings.as_json)
+    operation = Operation(
+        found.registry, workspace, found.keys, selected, policy, said=found.said, as_json=settings.as_json
     )
     if call.resume:
         operation = _resumed(operation, call.outputs)
@@ -206,14 +206,6 @@ def _of_entities(keys: list[Key], entities: str | None, contracts: dict[Key, Con
     return [key for key in keys if contracts[key].place.entity in wanted]
 
 
-def _rebuilding(operation: Operation) -> Operation:
-    from lakelogic_assets.spark.reprocessing import rebuilt_below
-
-    if operation.request.window != "reprocess":
-        return operation
-    return replace(operation, follow_up=lambda it, done: rebuilt_below(it.registry, it.workspace, it.keys, done))
-
-
 def _resumed(operation: Operation, outputs: Outputs) -> Operation:
     """The last run that asked for the same, or the one that the state file names, without what it has done."""
     from lakelogic_assets.cli.printing import say
@@ -229,4 +221,4 @@ def _resumed(operation: Operation, outputs: Outputs) -> Operation:
             say("nothing is left of an earlier run, so all of it is run")
         return operation
     left = resumption(run, operation.workspace.project, as_json=operation.as_json)
-    return replace(left, follow_up=operation.follow_up, policy=operation.policy)
+    return replace(left, policy=operation.policy)

@@ -16,6 +16,7 @@ from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.lineage import created_by
 from lakelogic_assets.spark.pipeline import Done, Pipeline
 from lakelogic_assets.spark.pipeline_log import note_end, note_start, pipeline_log_path
+from lakelogic_assets.spark.reprocessing import rebuilt_below
 from lakelogic_assets.spark.session import local_session
 from lakelogic_assets.spark.window_states import succeeded_in
 
@@ -50,8 +51,6 @@ class Operation:
     tasks: Sequence[Task] | None = None
     """What is left of it; decided anew where it is None."""
     observers: tuple[Observer, ...] = ()
-    follow_up: Callable[[Operation, dict[Task, Done]], Campaign | None] | None = None
-    """More work that only shows when the first is done."""
 
     @property
     def campaign(self) -> Campaign:
@@ -133,9 +132,18 @@ class _Call:
         more: Campaign | None = campaign
         while more is not None and more.tasks:
             finished |= self.pipeline.run(more, self._tell)
-            follow_up = self.operation.follow_up
-            more = follow_up(self.operation, finished) if follow_up else None
+            more = self._came_late(finished)
         return finished
+
+    def _came_late(self, finished: dict[Task, Done]) -> Campaign | None:
+        """Windows of the chosen contracts that rows came for just now, after they were built."""
+        operation = self.operation
+        if operation.request.window == "full":
+            return None
+        more = rebuilt_below(operation.registry, operation.workspace, operation.keys, finished)
+        for task in more.tasks if more else ():
+            self.lines[task] = TaskLine("/".join(task.key), task.window.key, "waiting")
+        return more
 
     def _begin(self, campaign: Campaign) -> None:
         self.asked = {**self.operation.asked, "tasks": [task.as_dict() for task in campaign.tasks]}

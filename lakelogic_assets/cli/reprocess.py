@@ -29,12 +29,11 @@ def reprocess(
     """Rebuild days of some contracts and of everything made from them; other windows are not touched.
 
     Rows that the source no longer has give way, by the contract's `reprocess_policy`. When the rebuilt rows belong to
-    other days of a table below, those days are found and rebuilt too.
+    other days of a table below, those days are found and rebuilt too, as after every run by days.
     """
     from lakelogic_assets.cli.operating import Operation, carry_out
     from lakelogic_assets.plan.request import days_between, request_for
     from lakelogic_assets.spark.campaigns import below
-    from lakelogic_assets.spark.reprocessing import rebuilt_below
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
@@ -54,6 +53,5 @@ def reprocess(
         policy,
         said=found.said,
         as_json=settings.as_json,
-        follow_up=lambda it, done: rebuilt_below(it.registry, it.workspace, it.keys, done),
     )
     raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))

@@ -134,8 +134,8 @@ class Engine:
             skipped=asked.skipped,
         )
         contract = self._contract(product, asked)
-        mode = "reprocess" if asked.reprocess else asked.window
-        request = replace(request, asked=asked_of(mode, asked.why, contract))
+        said = asked_of(asked.window, asked.why, contract, rebuilds=asked.reprocess)
+        request = replace(request, asked=said)
         lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
         return tried(
             lambda: execute(contract, asked.spark, lakehouse, destination, request),

@@ -144,7 +144,6 @@ def _asked(context: dg.OpExecutionContext, config: Any, request: PipelineRequest
         run_id=context.run_id,
         spark=lambda: context.resources.spark.spark_session,
         ignore_gates=config.ignore_gates,
-        reprocess=request.window == "reprocess",
         approval_required=getattr(config, "approval_required", False),
         overrides=config.set_values,
         window=request.window,
@@ -171,8 +170,8 @@ class _Operation:
         done: dict[Task, Any] = {}
         while campaign is not None and campaign.tasks:
             yield from self._run(campaign, done)
-            more = self.request.window == "reprocess"
-            campaign = rebuilt_below(self.engine.registry, self.engine.workspace, keys, done) if more else None
+            dated = self.request.window != "full"
+            campaign = rebuilt_below(self.engine.registry, self.engine.workspace, keys, done) if dated else None
         if self.troubles:
             told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
             raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)
@@ -197,7 +196,7 @@ class _Operation:
         return {product.key: product for product in self.products}
 
     def _attempted(self, task: Task) -> Attempt:
-        asked = replace(self.asked, why=task.why, skipped=task.skipped)
+        asked = replace(self.asked, why=task.why, skipped=task.skipped, reprocess=task.rebuilds)
         return self.engine.run(self._by_key[task.key], task.window, asked)
 
     def _stands_in(self, task: Task, blocker: Task) -> bool:

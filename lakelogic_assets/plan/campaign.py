@@ -20,17 +20,21 @@ class Task:
     why: str = field(default="", compare=False)
     skipped: str | None = field(default=None, compare=False)
     """Why it is not to be run after all; that is recorded like a run."""
+    rebuilds: bool = field(default=False, compare=False)
+    """Whether rows of the window that its source no longer has give way."""
 
     def __str__(self) -> str:
         return f"{'/'.join(self.key)} {self.window.key}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {"contract": list(self.key), "window": self.window.as_dict(), "why": self.why, "skipped": self.skipped}
+        said = {"contract": list(self.key), "window": self.window.as_dict(), "why": self.why}
+        return said | {"skipped": self.skipped, "rebuilds": self.rebuilds}
 
     @staticmethod
     def from_dict(said: Mapping[str, Any]) -> Task:
         window = Window.from_dict(said["window"])
-        return Task(tuple(said["contract"]), window, said.get("why") or "", said.get("skipped"))
+        rebuilds = bool(said.get("rebuilds"))
+        return Task(tuple(said["contract"]), window, said.get("why") or "", said.get("skipped"), rebuilds)
 
 
 @dataclass(frozen=True)

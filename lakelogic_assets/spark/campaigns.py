@@ -66,7 +66,7 @@ class Planner:
             return []
         by = request.by if request.window == "backfill" else None
         found, why = self._dated(contract, request.days, by)
-        return [Task(key, window, why) for window in found]
+        return [Task(key, window, why, rebuilds=request.window == "reprocess") for window in found]
 
     def _ordered(self, tasks: list[Task], request: PipelineRequest) -> list[Task]:
         return tasks[::-1] if request.direction == "reverse" else tasks

@@ -79,10 +79,10 @@ class Pipeline:
             environment=self.workspace.project.environment,
             upstream=upstreams_of(self.registry, self.workspace, task.key),
             ignore_gates=self.policy.ignore_gates,
-            reprocess=self.request.window == "reprocess",
+            reprocess=task.rebuilds,
             timeout_seconds=self.policy.timeout_seconds or settings_of(contract).timeout_seconds,
             approval=self.policy.approval,
-            asked=asked_of(self.request.window, task.why, contract),
+            asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),
             skipped=task.skipped,
         )
 
@@ -98,9 +98,9 @@ class Pipeline:
         return self.policy.ignore_gates or (blocker.key in known and stands_in(known[blocker.key], now))
 
 
-def asked_of(mode: str, why: str, contract: Contract) -> dict[str, Any]:
+def asked_of(mode: str, why: str, contract: Contract, *, rebuilds: bool) -> dict[str, Any]:
     """The operator's words as a report keeps them."""
-    said: dict[str, Any] = {"window": mode, "why": why, "reprocess": mode == "reprocess"}
+    said: dict[str, Any] = {"window": mode, "why": why, "reprocess": rebuilds}
     return said | ({"set": dict(contract.place.overrides)} if contract.place.overrides else {})
 
 

@@ -1,4 +1,4 @@
-"""Rows that were rebuilt may belong to other days of the tables below: those days are found and rebuilt too."""
+"""Rows that a run brings may belong to other days of the tables below: those days are found and rebuilt too."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def late_of(planner: Planner, contract: Contract) -> LateReport | None:
 def rebuilt_below(
     registry: Registry, workspace: Workspace, keys: Iterable[Key], done: dict[Task, Done]
 ) -> Campaign | None:
-    """The windows that became late by what was just rebuilt; None when there are none.
+    """The windows that became late by what was just run; None when there are none.
 
     Only those that were not tried yet: a window that failed is not tried for ever.
     """
@@ -46,5 +46,5 @@ def rebuilt_below(
 def _late_tasks(planner: Planner, key: Key, done: Collection[Task]) -> list[Task]:
     report = late_of(planner, planner.registry.contracts[key])
     late = [each.window for each in report.late] if report else []
-    tasks = [Task(key, window, "rows of it were rebuilt") for window in late]
+    tasks = [Task(key, window, "rows came for it after it was built", rebuilds=True) for window in late]
     return [task for task in tasks if task not in done]
