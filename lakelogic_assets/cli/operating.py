@@ -16,7 +16,7 @@ from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.lineage import created_by
 from lakelogic_assets.spark.pipeline import Done, Pipeline
 from lakelogic_assets.spark.pipeline_log import note_end, note_start, pipeline_log_path
-from lakelogic_assets.spark.reprocessing import rebuilt_below
+from lakelogic_assets.spark.reprocessing import run_to_the_end
 from lakelogic_assets.spark.session import local_session
 from lakelogic_assets.spark.window_states import succeeded_in
 
@@ -127,29 +127,14 @@ class _Call:
         self.log = pipeline_log_path(operation.workspace.root)
 
     def finish(self, campaign: Campaign) -> dict[Task, Done]:
-        self._begin(campaign)
-        finished: dict[Task, Done] = {}
-        more: Campaign | None = campaign
-        while more is not None and more.tasks:
-            finished |= self.pipeline.run(more, self._tell)
-            more = self._came_late(finished)
-        return finished
-
-    def _came_late(self, finished: dict[Task, Done]) -> Campaign | None:
-        """Windows of the chosen contracts that rows came for just now, after they were built."""
-        operation = self.operation
-        if operation.request.window == "full":
-            return None
-        more = rebuilt_below(operation.registry, operation.workspace, operation.keys, finished)
-        for task in more.tasks if more else ():
-            self.lines[task] = TaskLine("/".join(task.key), task.window.key, "waiting")
-        return more
-
-    def _begin(self, campaign: Campaign) -> None:
         self.asked = {**self.operation.asked, "tasks": [task.as_dict() for task in campaign.tasks]}
+        self._expect(campaign)
+        note_start(self.log, self._report(None))
+        return run_to_the_end(self.pipeline, campaign, self.operation.keys, self._tell, self._expect)
+
+    def _expect(self, campaign: Campaign) -> None:
         for task in campaign.tasks:
             self.lines[task] = TaskLine("/".join(task.key), task.window.key, "waiting")
-        note_start(self.log, self._report(None))
 
     def ended(self, finished: Mapping[Task, Done]) -> PipelineReport:
         self.lines |= {task: _line(done) for task, done in finished.items()}

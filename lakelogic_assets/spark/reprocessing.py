@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from lakelogic_assets.contract.document import Contract
@@ -12,7 +12,7 @@ from lakelogic_assets.plan.campaign import Campaign, Task
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.late import LateReport, late_windows
-from lakelogic_assets.spark.pipeline import Done
+from lakelogic_assets.spark.pipeline import Done, Pipeline, Told
 from lakelogic_assets.spark.workspace import Workspace
 
 
@@ -27,6 +27,27 @@ def late_of(planner: Planner, contract: Contract) -> LateReport | None:
         return planner.windows(contract, (start - day).date(), (end + day).date())
 
     return late_windows(contract, planner.workspace, windows, planner.now)
+
+
+def run_to_the_end(
+    pipeline: Pipeline,
+    campaign: Campaign,
+    keys: Collection[Key],
+    tell: Told = lambda _: None,
+    plan: Callable[[Campaign], None] = lambda _: None,
+) -> dict[Task, Done]:
+    """Run the tasks, then the windows of these contracts that rows came for meanwhile, until there are none.
+
+    So the order in which days are run does not matter; `plan` is told of each round before it begins.
+    """
+    finished: dict[Task, Done] = {}
+    more: Campaign | None = campaign
+    while more is not None and more.tasks:
+        plan(more)
+        finished |= pipeline.run(more, tell)
+        dated = pipeline.request.window != "full"
+        more = rebuilt_below(pipeline.registry, pipeline.workspace, keys, finished) if dated else None
+    return finished
 
 
 def rebuilt_below(
