@@ -208,7 +208,8 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
     if not delta_log.is_table(target):
         return ("Append" if materialization.strategy == "append" else "Overwrite"), None
     again = delta_log.transaction_version(target, attempt.app) is not None
-    if again and not window.is_full and materialization.reprocess_policy == "fail":
+    refused = materialization.reprocess_policy == "fail" and not window.is_full
+    if again and refused and delta_log.stands(target, attempt.app):
         raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
     there = set(scope.spark.read.format("delta").load(target).columns)
     types = {name: kind for name, kind in types_of(rows).items() if name in there}

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -25,7 +25,8 @@ SCHEMA = pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind
 
 _REPORT = "report_json"
 _FINISHED_WITH_DATA = ("success",)
-RESET, RESTORED = "reset", "restored"
+RESET: Final = "reset"
+RESTORED: Final = "restored"
 
 
 def append_run(path: str, files: Path | None, report: RunReport, environment: str | None) -> None:
