@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "graph": "lakelogic_assets.cli.graph:graph",
     "schema": "lakelogic_assets.cli.schema:schema",
     "late": "lakelogic_assets.cli.late:late",
+    "reset": "lakelogic_assets.cli.reset:reset",
+    "restore": "lakelogic_assets.cli.restore:restore",
     "audit": "lakelogic_assets.cli.audit:audit",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
     "docs": "lakelogic_assets.cli.docs:docs",
