@@ -205,6 +205,7 @@ FILES = {
     "rides/app/contracts/gold/gold_app_inference_v1.0.yaml": """
         version: 1.0.0
         info: {title: Switched off, table_name: gold_app_inference, target_layer: gold}
+        primary_key: [trip_id]
         model: {fields: [{name: trip_id, type: string}]}
         source: {type: landing, path: "{storage_root}/{domain}/inference", format: parquet}
     """,
