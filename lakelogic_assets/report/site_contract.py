@@ -56,7 +56,7 @@ def _trouble(each: ContractFacts) -> str:
     quality = each.quality
     if quality is None or not each.enabled or quality.state == "never" or not quality.needs_attention:
         return ""
-    return f'<p class="warning">{state_mark(quality.state)} {text(why(quality))}</p>'
+    return f'<p class="warning">{state_mark(quality.state)}: {text(why(quality))}</p>'
 
 
 def _tiles(each: ContractFacts) -> str:
