@@ -19,7 +19,7 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.errors import ProjectError
-from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault
+from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault, Feed
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Request:
     seed: int = 42
     invalid: float = 0.02
     thorough: bool = False
-    """Whether every file breaks each rule that its rows can break, though that be more than `invalid` of them."""
+    """Whether the days together break each rule that rows can break, though that be more than `invalid` of them."""
     edge_cases: bool = False
     locale: str = "en_US"
     only: Collection[Key] | None = None
@@ -155,8 +155,8 @@ class _Window:
 class LandingPlan:
     """The files to be, decided but not made.
 
-    A file depends on the seed, the numbers of the request, its contract and its day alone: it is the same whichever
-    other days are made, and one that is there already keeps its bytes and its time.
+    A file depends on the seed, the numbers of the request, its contract and its day: it is the same whichever other
+    days are made, unless they share the ways to break rows, and one that is there keeps its bytes and its time.
     """
 
     def __init__(
@@ -180,7 +180,8 @@ class LandingPlan:
         }
         wish = Wish(request.rows, request.invalid, request.thorough)
         hourly = frozenset(key for key, landing in self._landings.items() if landing.is_hourly and feeds[key].is_dated)
-        sizes = plan_sizes(feeds, wish, {key: each.faults for key, each in breakers.items()}, edges, hourly)
+        days = {key: len(self._days(key, feed)) for key, feed in feeds.items()}
+        sizes = plan_sizes(feeds, wish, {key: each.faults for key, each in breakers.items()}, edges, hourly, days)
         self._breakers = breakers
         self._batches = {
             key: Batch(feeds[key], sizes[key], breakers[key].faults, edges[key], breakers[key].admitted)
@@ -208,22 +209,25 @@ class LandingPlan:
         return [key for key in self._batches if only is None or key in only]
 
     def _windows(self, key: Key) -> list[_Window]:
-        """The times that get a file: all, or the newest day alone where a second file would only repeat the first."""
-        days = sorted(set(self._request.days))
-        chosen = days if self._is_daily(key) else days[-1:]
-        admitted = [day for day in chosen if self._landings[key].admits(day)]
-        return [_Window(day, slot) for day in admitted for slot in range(self._batches[key].size.slots)]
+        batch = self._batches[key]
+        return [_Window(day, slot) for day in self._days(key, batch.feed) for slot in range(batch.size.slots)]
 
-    def _is_daily(self, key: Key) -> bool:
+    def _days(self, key: Key, feed: Feed) -> list[date]:
+        """The days that get files: all, or the newest alone where a second file would only repeat the first."""
+        days = sorted(set(self._request.days))
+        chosen = days if self._is_daily(key, feed) else days[-1:]
+        return [day for day in chosen if self._landings[key].admits(day)]
+
+    def _is_daily(self, key: Key, feed: Feed) -> bool:
         landing = self._landings[key]
-        return landing.single is None and (landing.day_format is not None or self._batches[key].feed.is_dated)
+        return landing.single is None and (landing.day_format is not None or feed.is_dated)
 
     def _report(self, files: Sequence[LandedFile]) -> LandingReport:
         chosen = self._chosen
         late = [
             Skipped(key, "its source reads no files of that day", day)
             for key in chosen
-            for day in (sorted(set(self._request.days)) if self._is_daily(key) else ())
+            for day in (sorted(set(self._request.days)) if self._is_daily(key, self._batches[key].feed) else ())
             if not self._landings[key].admits(day)
         ]
         only = self._request.only
@@ -282,7 +286,7 @@ class LandingPlan:
         return self._root / path.absolute().relative_to(self._lake) if self._root != self._lake else path
 
     def _moment(self, key: Key, window: _Window) -> datetime | None:
-        if not self._is_daily(key):
+        if not self._is_daily(key, self._batches[key].feed):
             return None
         return datetime.combine(window.day, time(hour_of(window.slot, self._batches[key].size.slots)))
 

@@ -112,7 +112,7 @@ def _print_rules(report: LandingReport, key: Key) -> None:
     for rule, number in report.broken_rules(key).items():
         say(f"    breaks {rule}: {counted(number, 'row')}")
     for rule, why in report.unbroken_rules.get(key, {}).items():
-        say(f"    cannot break {rule}: {why}")
+        say(f"    leaves {rule} alone: {why}")
 
 
 def _folder(files: Sequence[LandedFile]) -> Path:
@@ -131,7 +131,7 @@ def _as_dict(report: LandingReport) -> dict[str, Any]:
                 "rows": sum(file.rows for file in files),
                 "broken": sum(file.broken for file in files),
                 "broken_by_rule": report.broken_rules(key),
-                "cannot_break": dict(report.unbroken_rules.get(key, {})),
+                "left_alone": dict(report.unbroken_rules.get(key, {})),
                 "edge_cases": sum(sum(file.edges.values()) for file in files),
                 "files": [{"path": str(f.path), "day": f.day, "rows": f.rows, "state": f.state} for f in files],
             }

@@ -55,8 +55,9 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
     protected = frozenset(_protected(registry, contract))
     found: list[Fault] = []
     unbroken: dict[str, str] = {}
+    held_before: frozenset[tuple[str | None, str]] = frozenset()
     for judge in judges(registry, contract):
-        planner = _Planner(judge, contract, feed, protected, typed=typed)
+        planner = _Planner(judge, contract, feed, protected, held_before)
         for rule in row_rules(judge):
             name = f"{judge.table}: {rule.name}"
             try:
@@ -64,6 +65,8 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
             except _UnbreakableError as reason:
                 unbroken[name] = str(reason)
         found += [] if typed else planner.of_types()
+        if judge.key == contract.key:
+            held_before = frozenset((fault.column, fault.how) for fault in found)
         unbroken |= {f"{judge.table}: {rule.name}": "it is about all rows together" for rule in dataset_rules(judge)}
     if not found:
         found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
@@ -86,13 +89,19 @@ class _Planner:
     """Turns what breaks a judge's rules into changes of the file's columns."""
 
     def __init__(
-        self, judge: Contract, contract: Contract, feed: Feed, protected: frozenset[str], *, typed: bool
+        self,
+        judge: Contract,
+        contract: Contract,
+        feed: Feed,
+        protected: frozenset[str],
+        held_before: frozenset[tuple[str | None, str]],
     ) -> None:
+        """`held_before` are columns and what is wrong with them where the contract itself lets no row through."""
         self._judge = judge
         self._contract = contract
         self._columns = feed.by_name
         self._protected = protected
-        self._typed = typed
+        self._held_before = held_before
 
     def of_rule(self, rule: RowRule, name: str) -> list[Fault]:
         """A fault for every way to break the rule; raises where there is none."""
@@ -124,7 +133,10 @@ class _Planner:
             raise _UnbreakableError("nothing has to change for it")
         # First what is wrong, then what only makes the rule apply.
         ordered = sorted(changes.values(), key=lambda each: self._is_listed(each))
-        return Fault(how, tuple(ordered), (name,))
+        fault = Fault(how, tuple(ordered), (name,))
+        if (fault.column, fault.how) in self._held_before:
+            raise _UnbreakableError(f"{self._contract.table} holds such rows back")
+        return fault
 
     def _is_known(self, comparison: Comparison, changes: Mapping[str, Change]) -> bool:
         return any(self._is_listed(each) for each in changes.values() if each.column == comparison.column)
@@ -183,7 +195,7 @@ class _Planner:
             if {"map_values", "split", "explode"} & traced.steps or _computed_early(judge, field_.name):
                 continue
             values = _BAD_NUMBERS if is_number(field_.spark_type) else _BAD_DAYS if field_.spark_type in TIMES else ()
-            if values:
+            if values and (traced.column, "unparsable") not in self._held_before:
                 yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",))
 
 
@@ -267,7 +279,7 @@ def _protected(registry: Registry, contract: Contract) -> Iterator[str]:
         source, target = judge.source, judge.materialization
         named = [*target.partition_by, target.reprocess_date_column]
         if source is not None:
-            named += [source.watermark_field, source.cdc_op_field, source.cdc_timestamp_field]
+            named += [source.watermark_field, source.cdc_timestamp_field]
             named += source.partition_filters
         for step in judge.transformations:
             if isinstance(step.operation, ops.Filter):
