@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,7 +20,7 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.errors import ProjectError
-from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault, Feed
+from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault, Feed, Reference
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
@@ -169,8 +170,6 @@ class LandingPlan:
         found, self._skipped = _landings(registry, project, storage_root)
         self._landings = {contract.key: landing for contract, landing in found}
         self._contracts = registry.contracts
-        # Parents first, as others refer to them.
-        order = [key for level in registry.graph.levels for key in level if key in self._landings]
         feeds = plan_feeds(registry, [contract for contract, _ in found])
         breakers = {
             key: plan_breaker(registry, feed, typed=self._landings[key].form.is_typed) for key, feed in feeds.items()
@@ -184,8 +183,10 @@ class LandingPlan:
         sizes = plan_sizes(feeds, wish, {key: each.faults for key, each in breakers.items()}, edges, hourly, days)
         self._breakers = breakers
         self._batches = {
-            key: Batch(feeds[key], sizes[key], breakers[key].faults, edges[key], breakers[key].admitted)
-            for key in (*order, *(key for key in feeds if key not in order))
+            key: Batch(
+                feeds[key], sizes[key], breakers[key].faults, edges[key], each.admitted, self._only_day(key, feeds)
+            )
+            for key, each in ((key, breakers[key]) for key in _parents_first(feeds))
         }
 
     def land(self, spark: SparkSession | None = None) -> LandingReport:
@@ -193,7 +194,7 @@ class LandingPlan:
         return self._report([file for key in self._chosen for file in self._land(key, self._windows(key), spark)])
 
     def stream(self, spark: SparkSession | None = None) -> Iterator[LandingReport]:
-        """Write the files of one window after another, oldest first; what lies between them is for the caller to say."""
+        """Write the files of one window after another, oldest first; the caller says what lies between."""
         waiting: dict[datetime, list[tuple[Key, _Window]]] = {}
         for key in self._chosen:
             for window in self._windows(key):
@@ -202,6 +203,13 @@ class LandingPlan:
                 waiting.setdefault(moment, []).append((key, window))
         for moment in sorted(waiting):
             yield self._report([file for key, window in waiting[moment] for file in self._land(key, [window], spark)])
+
+    def explained(self) -> Iterator[str]:
+        """The SQL of every column of every contract, sound and broken."""
+        from lakelogic_assets.spark.synthetic.rendering import text_columns
+
+        for key in self._chosen:
+            yield from text_columns(self._rows(key))
 
     @property
     def _chosen(self) -> list[Key]:
@@ -222,6 +230,13 @@ class LandingPlan:
         landing = self._landings[key]
         return landing.single is None and (landing.day_format is not None or feed.is_dated)
 
+    def _only_day(self, key: Key, feeds: Mapping[Key, Feed]) -> int | None:
+        feed = feeds[key]
+        if not feed.is_dated:
+            return 0  # what says no day is the same on every day
+        days = self._days(key, feed)
+        return (days[0] - EPOCH).days if days and not self._is_daily(key, feed) else None
+
     def _report(self, files: Sequence[LandedFile]) -> LandingReport:
         chosen = self._chosen
         late = [
@@ -240,11 +255,9 @@ class LandingPlan:
             return
         from lakelogic_assets.spark.session import local_session
         from lakelogic_assets.spark.synthetic.files import written
-        from lakelogic_assets.spark.synthetic.frame import Rows
-        from lakelogic_assets.spark.synthetic.values import Values
 
-        batch, landing = self._batches[key], self._landings[key]
-        rows = Rows(batch, Values(self._batches, self._request.seed, self._request.locale), self._request.seed)
+        landing = self._landings[key]
+        rows = self._rows(key)
         planned = [(window, part, place) for window in windows for part, place in enumerate(self._places(key, window))]
         places = [place for _, _, place in planned]
         session = spark or local_session()
@@ -259,6 +272,13 @@ class LandingPlan:
                 yield LandedFile(
                     key, window.day, path, place.rows, _counted(faults), state, _counted(edges), _rules(faults)
                 )
+
+    def _rows(self, key: Key) -> Rows:
+        from lakelogic_assets.spark.synthetic.frame import Rows
+        from lakelogic_assets.spark.synthetic.values import Values
+
+        seed = self._request.seed
+        return Rows(self._batches[key], Values(self._batches, seed, self._request.locale), seed)
 
     def _land_documents(
         self, rows: Rows, planned: Sequence[tuple[_Window, int, FilePlace]], spark: SparkSession
@@ -295,13 +315,12 @@ class LandingPlan:
         from lakelogic_assets.spark.synthetic.frame import FilePlace
 
         size, feed = self._batches[key].size, self._batches[key].feed
-        # What says no day is the same on every day, its broken rows included.
         day = (window.day - EPOCH).days if feed.is_dated else 0
         first = -(-window.slot * size.rows // size.slots)
         count = -(-(window.slot + 1) * size.rows // size.slots) - first
         parts = 1 if self._landings[key].single else max(1, -(-count // ROWS_OF_A_FILE))
         cuts = [first + count * part // parts for part in range(parts + 1)]
-        return [FilePlace(day, window.slot, low, high - low) for low, high in zip(cuts, cuts[1:], strict=False)]
+        return [FilePlace(day, window.slot, low, high - low) for low, high in pairwise(cuts)]
 
 
 def _landings(
@@ -317,6 +336,25 @@ def _landings(
         except NoLandingError as reason:
             skipped.append(Skipped(contract.key, str(reason)))
     return found, skipped
+
+
+def _parents_first(feeds: Mapping[Key, Feed]) -> list[Key]:
+    """What others refer to, then what refers to it; a circle is entered where it is met first."""
+    ordered: dict[Key, None] = {}
+    entered: set[Key] = set()
+
+    def enter(key: Key) -> None:
+        if key in entered:
+            return
+        entered.add(key)
+        for column in feeds[key].columns:
+            if isinstance(column.strategy, Reference):
+                enter(column.strategy.contract)
+        ordered[key] = None
+
+    for key in feeds:
+        enter(key)
+    return list(ordered)
 
 
 def _counted(faults: Sequence[Fault]) -> dict[str, int]:

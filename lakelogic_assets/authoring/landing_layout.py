@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from lakelogic_assets.authoring.documents import document_lines
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import PostIngestion, Source
 from lakelogic_assets.plan.synthetic import FileForm, Format
@@ -55,7 +56,9 @@ class Landing:
 
     @property
     def is_hourly(self) -> bool:
-        return self.single is None and self.day_format is not None and _NAMES_AN_HOUR.search(self.day_format) is not None
+        return (
+            self.single is None and self.day_format is not None and _NAMES_AN_HOUR.search(self.day_format) is not None
+        )
 
     def file(self, moment: datetime | None, part: int = 0) -> Path:
         """The file of a time, or the only one there is; `part` counts those of one time."""
@@ -97,6 +100,8 @@ def landing_of(contract: Contract, project: Project, storage_root: Path) -> Land
     inside = pattern or source.pattern or (source.partition.file_pattern if source.partition else None)
     single = _single(fixed, pattern, inside if source.partition is None else None)
     form, extension = _form(said or source.type, source, single.name if single else inside)
+    if form.format == "pdf" and not document_lines(contract):
+        raise NoLandingError("no pattern tells what its documents say")
     partition = source.partition if pattern is None else None
     return Landing(
         folder=fixed if single is None else single.parent,

@@ -64,10 +64,8 @@ def generate(
     )  # fmt: skip
     plan = LandingPlan(registry, project, workspace.root, request, output=output)
     spark = local_session(conf=workspace.spark_conf)
-    if stream:
-        report = _streamed(plan, spark, _seconds(interval), quiet=settings.as_json)
-    else:
-        report = plan.land(spark)
+    pause = _seconds(interval)
+    report = _streamed(plan, spark, pause, quiet=settings.as_json) if stream else plan.land(spark)
     if settings.as_json:
         say_json(_as_dict(report))
     else:

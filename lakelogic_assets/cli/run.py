@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
     from lakelogic_assets.plan.schedule import Progress
     from lakelogic_assets.report.run import RunReport
+    from lakelogic_assets.spark.frames import SparkSession
+    from lakelogic_assets.spark.workspace import Workspace
 
 
 EXAMPLE_DAYS = tuple(date(2026, 2, day) for day in (1, 2, 3))
@@ -100,21 +102,23 @@ def _run(
     from lakelogic_assets.spark.workspace import Workspace
 
     workspace = Workspace(project)
-    if example_data:
-        make_data(registry, workspace.root, project, EXAMPLE_DAYS, quiet=quiet)
     if not quiet:
         say("starting Spark …")
     spark = local_session(conf=workspace.spark_conf)
+    if example_data:
+        make_data(registry, workspace, spark, EXAMPLE_DAYS, quiet=quiet)
     window = Window.day(day) if day else Window.full()
     tell = (lambda _: None) if quiet else _tell
     return run_contracts(registry, keys, workspace, spark, window=window, parallel=parallel, tell=tell)
 
 
-def make_data(registry: Registry, root: Path, project: Project, days: Sequence[date], *, quiet: bool) -> None:
+def make_data(
+    registry: Registry, workspace: Workspace, spark: SparkSession, days: Sequence[date], *, quiet: bool
+) -> None:
     """Landing files made from the contracts, and a line that says so."""
     from lakelogic_assets.authoring.landing import make_landing_data
 
-    report = make_landing_data(registry, project, storage_root=root, days=days)
+    report = make_landing_data(registry, workspace.project, storage_root=workspace.root, days=days, spark=spark)
     if not quiet:
         files = counted(len(report.files), "landing file")
         say(f"made {report.rows:,} rows in {files}, {report.broken:,} of them broken on purpose")

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lakelogic_assets.plan.synthetic import Change, Choice, ColumnPlan, Fault, Feed, FileForm, Number, Pattern, Pooled, Within
+from lakelogic_assets.plan.synthetic import (
+    Change,
+    Choice,
+    ColumnPlan,
+    Fault,
+    Feed,
+    FileForm,
+    Number,
+    Pattern,
+    Pooled,
+    Within,
+)
 
 _UNICODE: Final = ("Zoë 💚 Ωmega", "日本語テキスト", "مرحبا بالعالم", "e\u0301 combined", "\u200bzero width")
-_HOSTILE: Final = ("'; DROP TABLE users; --", "' OR '1'='1", "${jndi:ldap://example.com/a}", "=1+1", "<script>alert(1)</script>")
+_HOSTILE: Final = (
+    "'; DROP TABLE users; --",
+    "' OR '1'='1",
+    "${jndi:ldap://example.com/a}",
+    "=1+1",
+    "<script>alert(1)</script>",
+)
 _CONFUSED: Final = ("true", "NaN", "1e400", "0x1F", "1,234.56", "2026-02-30")
 _SPACES: Final = ("", " ", "\t")
 

@@ -12,8 +12,9 @@ from lakelogic_assets.authoring.synthetic.rules import NOWHERE, broken_by
 from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file, traces_to_file
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.quality import Unique
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.contract.rules import RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.contract.sql import expression_facts
 from lakelogic_assets.plan.synthetic import (
     Change,
@@ -55,6 +56,7 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
     protected = frozenset(_protected(registry, contract))
     found: list[Fault] = []
     unbroken: dict[str, str] = {}
+    doubled: list[str] = []
     held_before: frozenset[tuple[str | None, str]] = frozenset()
     for judge in judges(registry, contract):
         planner = _Planner(judge, contract, feed, protected, held_before)
@@ -67,12 +69,28 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
         found += [] if typed else planner.of_types()
         if judge.key == contract.key:
             held_before = frozenset((fault.column, fault.how) for fault in found)
-        unbroken |= {f"{judge.table}: {rule.name}": "it is about all rows together" for rule in dataset_rules(judge)}
+        for each in dataset_rules(judge):
+            name = f"{judge.table}: {each.name}"
+            if _notices_copies(judge, contract, feed, each):
+                doubled.append(name)
+            else:
+                unbroken[name] = "it is about all rows together"
     if not found:
         found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
     if feed.key:
-        found.append(Fault("duplicate row"))
+        found.append(Fault("duplicate row", noticed_by=tuple(doubled)))
     return Breaker(_merged(found), dict(_admitted(registry, contract, feed)), unbroken)
+
+
+def _notices_copies(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> bool:
+    """Whether a rule wants every key once and nothing removes a second one before."""
+    if not isinstance(rule.test, Unique):
+        return False
+    removing = (ops.Deduplicate, ops.DeduplicateByLatest)
+    steps = [*judge.transformations, *contract.transformations]
+    traced = (trace_to_file(judge, contract, name) for name in rule.columns)
+    in_file = all(each is not None and each.column in feed.by_name for each in traced)
+    return in_file and not any(isinstance(step.operation, removing) for step in steps)
 
 
 def _merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
@@ -223,7 +241,8 @@ def _listed(column: ColumnPlan) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(values))
         case Operation(script):
             return tuple(dict.fromkeys(script))
-    return ()
+        case _:
+            return ()
 
 
 def _held(values: Sequence[Any], column: ColumnPlan, reads_as: str) -> Iterator[Any]:

@@ -22,6 +22,13 @@ from lakelogic_assets.authoring.synthetic.hints import (
     serial_pattern,
     strategy_for,
 )
+from lakelogic_assets.authoring.synthetic.regexes import places
+from lakelogic_assets.authoring.synthetic.rules import demands_on_file
+from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
+from lakelogic_assets.contract import transformations as ops
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.model import FieldDefinition
+from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.plan.synthetic import (
     CODES,
     Choice,
@@ -39,13 +46,6 @@ from lakelogic_assets.plan.synthetic import (
     Serial,
     Strategy,
 )
-from lakelogic_assets.authoring.synthetic.regexes import places
-from lakelogic_assets.authoring.synthetic.rules import demands_on_file
-from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
-from lakelogic_assets.contract import transformations as ops
-from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.model import FieldDefinition
-from lakelogic_assets.contract.registry import Registry
 
 MOST_LINES: Final = 20
 """A whole number of a key that may grow beyond this counts things, not the lines of a parent."""

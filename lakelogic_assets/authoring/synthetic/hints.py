@@ -16,6 +16,8 @@ from lakelogic_assets.authoring.synthetic.descriptions import (
     described_range,
     described_values,
 )
+from lakelogic_assets.authoring.synthetic.narrowing import narrowed
+from lakelogic_assets.contract.model import FieldDefinition
 from lakelogic_assets.plan.synthetic import (
     CODES,
     Choice,
@@ -31,8 +33,6 @@ from lakelogic_assets.plan.synthetic import (
     Strategy,
     Within,
 )
-from lakelogic_assets.authoring.synthetic.narrowing import narrowed
-from lakelogic_assets.contract.model import FieldDefinition
 
 INTEGERS: Final = {"TINYINT": 2, "SMALLINT": 4, "INT": 9, "BIGINT": 15}
 """Whole number types and how many digits surely fit."""

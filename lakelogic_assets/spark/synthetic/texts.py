@@ -28,7 +28,8 @@ def pooled(pool: Pool, person: Dice, dice: Dice, record: Record, numbers: Sequen
         case "url":
             domain = _one_of(pools.MAIL_DOMAINS, dice, numbers)
             return f"concat('https://', {domain}, '/', {_one_of(words('word'), dice, (*numbers, '1'))})"
-    return _one_of(words(pool), dice, numbers)
+        case _:
+            return _one_of(words(pool), dice, numbers)
 
 
 def _one_of(texts: Sequence[str], dice: Dice, numbers: Sequence[str]) -> str:
@@ -77,7 +78,11 @@ def numbered(serial: Serial, count: str) -> Made:
         return Made(count, UNITS)
     width = serial.pattern.count("#")
     # Cheaper than padding: a digit too many, cut off again.
-    text = f"substring(cast({count} + {10**width}L as string), 2)" if width <= _MOST_DIGITS else f"lpad({count}, {width}, '0')"
+    text = (
+        f"substring(cast({count} + {10**width}L as string), 2)"
+        if width <= _MOST_DIGITS
+        else f"lpad({count}, {width}, '0')"
+    )
     return Made(_filled(serial.pattern, text, width), "STRING")
 
 
