@@ -175,7 +175,7 @@ class _Planner:
 
     def _values(self, comparison: Comparison, column: ColumnPlan, rule: RowRule) -> tuple[Any, ...]:
         listed = tuple(value for value in _listed(column) if comparison.holds(value))
-        if listed and comparison.sign in ("<>", "not in"):
+        if listed and NOWHERE not in comparison.values and comparison.sign in ("<>", "not in"):
             return listed
         if column.name in self._protected:
             raise _UnbreakableError(f"`{column.name}` steers which rows are read")
