@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "reprocess": "lakelogic_assets.cli.reprocess:reprocess",
     "resume": "lakelogic_assets.cli.resume:resume",
     "runs": "lakelogic_assets.cli.runs:runs",
+    "reload": "lakelogic_assets.cli.reload:reload",
     "approve": "lakelogic_assets.cli.approve:approve",
     "driver": "lakelogic_assets.cli.driver:driver",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
