@@ -23,7 +23,7 @@ from lakelogic_assets.plan.schedule import Progress, Rules, State, follow_in_ord
 from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.approvals import approve
 from lakelogic_assets.spark.campaigns import Planner, below
-from lakelogic_assets.spark.reprocessing import rebuilt_below
+from lakelogic_assets.spark.reprocessing import what_is_left
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation]
 _IGNORE = "Go on although a gate holds an upstream back."
@@ -170,8 +170,7 @@ class _Operation:
         done: dict[Task, Any] = {}
         while campaign is not None and campaign.tasks:
             yield from self._run(campaign, done)
-            dated = self.request.window != "full"
-            campaign = rebuilt_below(self.engine.registry, self.engine.workspace, keys, done) if dated else None
+            campaign = what_is_left(self.request, self.engine.registry, self.engine.workspace, keys, done)
         if self.troubles:
             told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
             raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
@@ -17,10 +17,12 @@ from lakelogic_assets.plan.request import PipelineRequest
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
+from lakelogic_assets.spark.time_range import days_of_table
 from lakelogic_assets.spark.window_states import WindowState, is_logged, window_states
 from lakelogic_assets.spark.windows import time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
+_A_MOMENT = timedelta(microseconds=1)
 _WINDOWED = ("append", "merge", "scd2")
 """Strategies that can take in one window beside the others; the rest make the table anew."""
 
@@ -36,7 +38,10 @@ class Planner:
     def campaign(self, request: PipelineRequest, keys: Iterable[Key]) -> Campaign:
         """The tasks of a request for these contracts, in graph order."""
         chosen = [key for key in keys if self.registry.contracts[key].place.enabled]
-        planned = {key: self._ordered(self._tasks(request, key), request) for key in chosen}
+        planned: dict[Key, list[Task]] = {}
+        for key in chosen:
+            planned[key] = self._tasks(request, key, planned)
+        planned = {key: self._ordered(tasks, request) for key, tasks in planned.items()}
         if request.window == "last_success":
             planned = self._without_missing_upstreams(planned)
         return self.plan(planned)
@@ -56,12 +61,24 @@ class Planner:
         declared = self.partitions(contract)
         return windows_between(declared, first, last, self.now) if declared else []
 
-    def _tasks(self, request: PipelineRequest, key: Key) -> list[Task]:
+    def unbuilt(self, key: Key) -> list[Task]:
+        """Partitions that the source has rows of and that were never tried: what a first load has still to do."""
+        contract = self.registry.contracts[key]
+        days = self._days_of_source(contract)
+        if days is None:
+            return []
+        known = window_states(self.workspace.destination(contract).run_log, "/".join(key))
+        if any(state.window.is_full and state.succeeded for state in known.values()):
+            return []
+        windows = [window for window in self.windows(contract, *days) if window.key not in known]
+        return [Task(key, window, "its source has rows of it") for window in windows]
+
+    def _tasks(self, request: PipelineRequest, key: Key, planned: Mapping[Key, Sequence[Task]]) -> list[Task]:
         contract = self.registry.contracts[key]
         if request.window == "full":
             return [Task(key, FULL, "full")]
         if request.window == "last_success":
-            return self._since_success(contract)
+            return self._since_success(contract, planned)
         if request.days is None:
             return []
         by = request.by if request.window == "backfill" else None
@@ -82,14 +99,14 @@ class Planner:
             return [Window.range(days[0].isoformat(), days[1].isoformat())], f"{days[0]} to {days[1]}"
         return cut(days, by), f"{days[0]} to {days[1]} by {by}"
 
-    def _since_success(self, contract: Contract) -> list[Task]:
+    def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Task]:
         """Windows after the last that succeeded, and those that were tried since and did not."""
         key, run_log = contract.key, self.workspace.destination(contract).run_log
         states = window_states(run_log, "/".join(key))
         if not any(state.succeeded for state in states.values()):
             there = "has no success of it" if is_logged(run_log) else "is not there yet"
             why = f"the run log {there}, so everything is loaded"
-            return [Task(key, window, why) for window in self._everything(contract)]
+            return [Task(key, window, why) for window in self._everything(contract, planned)]
         declared = self.partitions(contract)
         if declared is None:
             newest = max(state.succeeded for state in states.values() if state.succeeded)
@@ -106,15 +123,35 @@ class Planner:
             elif state is not None and not state.succeeded:
                 yield window, f"it was {state.status} when it was last tried"
 
-    def _everything(self, contract: Contract) -> list[Window]:
-        """All of the source: by partition where its folders tell which there are, else in one go."""
+    def _everything(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Window]:
+        """All of the source: by partition where it can be told which there are, else in one go."""
         declared = self.partitions(contract)
         if declared is None:
             return [FULL]
+        return self._windows_of_tables(contract, planned) or self._windows_of_folders(contract, declared) or [FULL]
+
+    def _windows_of_tables(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Window]:
+        """The partitions that the source has rows of, and those that its upstreams are about to bring."""
+        coming = [t.window for up in self.registry.graph.upstream[contract.key] for t in planned.get(up, ())]
+        days = [window.local_start.date() for window in coming if window.local_start]
+        days += [(window.local_end - _A_MOMENT).date() for window in coming if window.local_end]
+        days += self._days_of_source(contract) or ()
+        if not days or (contract.source is not None and contract.source.table is None):
+            return []
+        return self.windows(contract, min(days), max(days))
+
+    def _days_of_source(self, contract: Contract) -> Days | None:
+        source = contract.source
+        if source is None or source.table is None or self.partitions(contract) is None:
+            return None
+        path = self.workspace.lakehouse(contract).table_path(source.path or "")
+        return days_of_table(path, time_candidates(contract, FULL))
+
+    def _windows_of_folders(self, contract: Contract, declared: PartitionSet) -> list[Window]:
         found = arrivals(contract, self.workspace.lakehouse(contract))
         spans = [arrival.span for arrival in found if arrival.span is not None]
         if not spans or len(spans) < len(found):
-            return [FULL]
+            return []
         first, last = min(span[0] for span in spans), max(span[1] for span in spans)
         return [
             window

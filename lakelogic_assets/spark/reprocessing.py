@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.plan.campaign import Campaign, Task
+from lakelogic_assets.plan.request import PipelineRequest
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.late import LateReport, late_windows
@@ -45,27 +47,29 @@ def run_to_the_end(
     while more is not None and more.tasks:
         plan(more)
         finished |= pipeline.run(more, tell)
-        dated = pipeline.request.window != "full"
-        more = rebuilt_below(pipeline.registry, pipeline.workspace, keys, finished) if dated else None
+        more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, finished)
     return finished
 
 
-def rebuilt_below(
-    registry: Registry, workspace: Workspace, keys: Iterable[Key], done: dict[Task, Done]
+def what_is_left(
+    request: PipelineRequest, registry: Registry, workspace: Workspace, keys: Iterable[Key], done: Mapping[Task, Any]
 ) -> Campaign | None:
-    """The windows that became late by what was just run; None when there are none.
+    """The windows that became late by what was just run, or that a first load has only now seen; None without any.
 
     Only those that were not tried yet: a window that failed is not tried for ever.
     """
     planner = Planner(registry, workspace)
     ran = {task.key for task, progress in done.items() if progress.state == "done"}
-    found = {key: _late_tasks(planner, key, done) for key in keys if ran & set(registry.graph.upstream[key])}
-    found = {key: tasks for key, tasks in found.items() if tasks}
+    found: dict[Key, list[Task]] = {}
+    for key in keys if request.window != "full" else ():
+        if ran & set(registry.graph.upstream[key]):
+            first = planner.unbuilt(key) if request.window == "last_success" else []
+            tasks = [task for task in (*_late_tasks(planner, key), *first) if task not in done]
+            found |= {key: tasks} if tasks else {}
     return planner.plan(found) if found else None
 
 
-def _late_tasks(planner: Planner, key: Key, done: Collection[Task]) -> list[Task]:
+def _late_tasks(planner: Planner, key: Key) -> list[Task]:
     report = late_of(planner, planner.registry.contracts[key])
     late = [each.window for each in report.late] if report else []
-    tasks = [Task(key, window, "rows came for it after it was built", rebuilds=True) for window in late]
-    return [task for task in tasks if task not in done]
+    return [Task(key, window, "rows came for it after it was built", rebuilds=True) for window in late]

@@ -208,6 +208,22 @@ def test_what_a_person_has_to_sign_is_not_published_before(shop: Shop, call: Cal
     assert call("run", SILVER, "--day", ONE, "--approval-required")[0] == 1
 
 
+def test_a_column_that_comes_or_goes_waits_for_a_signature(shop: Shop, call: Callable[..., tuple[int, str]]) -> None:
+    words = ("run", BRONZE, "--approval-required", "--day")
+    shop.land(ONE, 10)
+    assert call(*words, ONE)[0] == 0
+    file = shop.land(TWO, 10)
+    file.write_text(json.dumps({"order_id": "1", "ordered_on": TWO, "colour": "red"}) + "\n")
+    code, said = call(*words, TWO)
+    assert code == 1
+    assert "the source has new columns: colour; this waits for a signature" in said
+    assert "the source lost columns: amount" in said
+    assert shop.days(BRONZE) == [ONE]
+    assert call("approve", BRONZE, "--why", "agreed with the vendor")[0] == 0
+    assert call(*words, TWO)[0] == 0
+    assert shop.days(BRONZE) == [ONE, TWO]
+
+
 def test_a_file_can_be_the_signature(shop: Shop, call: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
     shop.land(ONE, 10, -1, -2)
     assert call("run", BRONZE, "--day", ONE)[0] == 0
