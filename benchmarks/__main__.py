@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import backfill, contracts, engine, location, overhead, startup
+from benchmarks import backfill, contracts, engine, generate, location, overhead, startup
 
 BENCHMARKS: dict[str, Callable[[], bool]] = {
     "contracts": contracts.main,
@@ -14,6 +14,7 @@ BENCHMARKS: dict[str, Callable[[], bool]] = {
     "overhead": overhead.main,
     "engine": engine.main,
     "backfill": backfill.main,
+    "generate": generate.main,
 }
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from lakelogic_assets.authoring.documents import document, document_lines
 from lakelogic_assets.authoring.landing_layout import Landing, NoLandingError, landing_of
+from lakelogic_assets.authoring.landing_report import LandedFile, LandingReport, Skipped, State
 from lakelogic_assets.authoring.synthetic.edges import plan_edges
 from lakelogic_assets.authoring.synthetic.faults import plan_breaker
 from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
@@ -27,72 +28,8 @@ if TYPE_CHECKING:
     from lakelogic_assets.spark.frames import SparkSession
     from lakelogic_assets.spark.synthetic.frame import FilePlace, Rows
 
-State = Literal["written", "unchanged", "archived"]
 ROWS_OF_A_FILE: Final = 500_000
 """More rows than this are spread over several files, so that several tasks write them."""
-
-
-@dataclass(frozen=True, slots=True)
-class LandedFile:
-    """One file: how many rows it holds and how many of them are broken, counted by what is wrong with them."""
-
-    contract: Key
-    day: date
-    path: Path
-    rows: int
-    faults: Mapping[str, int]
-    state: State
-    """`archived`: an earlier run has read this very file and put it away, so it was not written again."""
-    edges: Mapping[str, int] = field(default_factory=dict)
-    """Rows that hold what programs stumble over; rules may let them pass."""
-    rules: Mapping[str, int] = field(default_factory=dict)
-    """Contract and rule → how many rows are meant to break it."""
-
-    @property
-    def broken(self) -> int:
-        return sum(self.faults.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A contract that reads files and got none, or none for a day."""
-
-    contract: Key
-    why: str
-    day: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LandingReport:
-    """What was made, file by file."""
-
-    files: tuple[LandedFile, ...]
-    skipped: tuple[Skipped, ...] = ()
-    unbroken_rules: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
-    """Contract → rule that no row breaks → why not."""
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
-
-    @property
-    def broken(self) -> int:
-        return sum(file.broken for file in self.files)
-
-    @property
-    def written(self) -> int:
-        return sum(file.state == "written" for file in self.files)
-
-    def broken_rules(self, contract: Key) -> dict[str, int]:
-        """Rule → how many rows of a contract's files are meant to break it."""
-        counted = Counter[str]()
-        for file in self.files:
-            counted.update(file.rules if file.contract == contract else {})
-        return dict(sorted(counted.items()))
-
-    def of(self, table: str) -> tuple[LandedFile, ...]:
-        """The files of one contract, by day."""
-        return tuple(file for file in self.files if file.contract[-1] == table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +121,15 @@ class LandingPlan:
         self._breakers = breakers
         self._batches = {
             key: Batch(
-                feeds[key], sizes[key], breakers[key].faults, edges[key], each.admitted, self._only_day(key, feeds)
+                feeds[key],
+                sizes[key],
+                breakers[key].faults,
+                edges[key],
+                breakers[key].admitted,
+                self._only_day(key, feeds),
+                self._first_day(key, feeds),
             )
-            for key, each in ((key, breakers[key]) for key in _parents_first(feeds))
+            for key in _parents_first(feeds)
         }
 
     def land(self, spark: SparkSession | None = None) -> LandingReport:
@@ -236,6 +179,12 @@ class LandingPlan:
             return 0  # what says no day is the same on every day
         days = self._days(key, feed)
         return (days[0] - EPOCH).days if days and not self._is_daily(key, feed) else None
+
+    def _first_day(self, key: Key, feeds: Mapping[Key, Feed]) -> int | None:
+        if not self._request.thorough:
+            return None
+        days = self._days(key, feeds[key])
+        return (days[0] - EPOCH).days if days and feeds[key].is_dated else 0
 
     def _report(self, files: Sequence[LandedFile]) -> LandingReport:
         chosen = self._chosen

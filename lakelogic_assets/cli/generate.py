@@ -16,7 +16,8 @@ from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
-    from lakelogic_assets.authoring.landing import LandedFile, LandingPlan, LandingReport
+    from lakelogic_assets.authoring.landing import LandingPlan
+    from lakelogic_assets.authoring.landing_report import LandedFile, LandingReport
     from lakelogic_assets.contract.graph import Key
 
 _PERIOD = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
@@ -75,7 +76,7 @@ def generate(
 
 def _streamed(plan: LandingPlan, spark: Any, seconds: float, *, quiet: bool) -> LandingReport:
     """The windows one by one; each line is printed when its file is there."""
-    from lakelogic_assets.authoring.landing import LandingReport
+    from lakelogic_assets.authoring.landing_report import LandingReport
 
     files: list[LandedFile] = []
     last: LandingReport | None = None

@@ -5,7 +5,8 @@
 import dagster as dg
 from pydantic import Field
 
-from lakelogic_assets.authoring.landing import LandingPlan, LandingReport, Request, requested_days
+from lakelogic_assets.authoring.landing import LandingPlan, Request, requested_days
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration.engine import Engine
 

@@ -226,6 +226,8 @@ class Fault:
     changes: tuple[Change, ...] = ()
     noticed_by: tuple[str, ...] = ()
     """The contracts and their rules that will object; nothing for what is wrong without a rule."""
+    most: int | None = None
+    """How often it may come in one request: of rows without a key, or with the same, a step keeps but one."""
 
     @property
     def column(self) -> str | None:
@@ -283,6 +285,8 @@ class Batch:
     """Columns that filters downstream look at → values that they let pass; broken rows hold one of these."""
     only_day: int | None = None
     """The one day that there are rows of, counted from the epoch, where there is but one."""
+    first_day: int | None = None
+    """The first day of the request where broken rows are counted from there; None where a day stands for itself."""
 
 
 def key_values(strategy: Strategy, sizes: Mapping[Key, int]) -> int:

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from lakelogic_assets.authoring.documents import document_lines, pdf
-from lakelogic_assets.authoring.landing import LandingPlan, LandingReport, Request
+from lakelogic_assets.authoring.landing import LandingPlan, Request
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.project import Project

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from lakelogic_assets.authoring import landing
-from lakelogic_assets.authoring.landing import LandingPlan, LandingReport, Request, requested_days
+from lakelogic_assets.authoring.landing import LandingPlan, Request, requested_days
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.project import Project

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakelogic_assets.authoring.landing import LandingPlan, LandingReport, Request
+from lakelogic_assets.authoring.landing import LandingPlan, Request
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.rules import row_rules
 from lakelogic_assets.project import Project, shipped_example
@@ -40,6 +41,8 @@ class Judged:
         self.asked: Counter[str] = Counter()
         for table, report in reports.items():
             self.failed.update({f"{table}: {rule.name}": rule.failed for rule in report.row_rules})
+            # What is about all rows together fails as a whole.
+            self.failed.update({f"{table}: {rule.name}": ASKED for rule in report.dataset_rules if not rule.passed})
         for file in made.files:
             self.asked.update(file.rules)
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from lakelogic_assets.authoring.landing import LandingPlan, LandingReport, Request, make_landing_data
+from lakelogic_assets.authoring.landing import LandingPlan, Request, make_landing_data
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.project import Project, shipped_example

@@ -13,7 +13,8 @@ import pytest
 import yaml
 from pyarrow import parquet
 
-from lakelogic_assets.authoring.landing import LandingReport, make_landing_data
+from lakelogic_assets.authoring.landing import make_landing_data
+from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.project import Project
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from lakelogic_assets.authoring.landing import LandedFile, LandingReport, make_landing_data
+from lakelogic_assets.authoring.landing import make_landing_data
+from lakelogic_assets.authoring.landing_report import LandedFile, LandingReport
 from lakelogic_assets.authoring.synthetic.faults import plan_breaker
 from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
 from lakelogic_assets.contract.loading import load_project

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 
 from lakelogic_assets.cli.app import run
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).resolve().parents[2]
 
 CONTRACT = """
 version: 1.0.0
@@ -91,3 +92,20 @@ def test_a_wish_that_makes_no_sense_is_refused_in_one_line(
 ) -> None:
     assert run(["generate", "--rows", "5", *words]) in (1, 2)
     assert complaint in capsys.readouterr().err
+
+
+def commands() -> list[list[str]]:
+    """The commands of the guide, as words."""
+    text = (ROOT / "docs" / "guides" / "generate.md").read_text()
+    (block,) = re.findall(r"```bash\n(.*?)```", text, re.S)
+    return [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("words", [each for each in commands() if each[0] == "generate"], ids=" ".join)
+@pytest.mark.usefixtures("spark")
+def test_the_commands_of_the_guide_work(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fewer = ["--rows", "4", "--interval", "1ms", "--days", "1", "--output", str(tmp_path), "--project", str(ROOT)]
+    assert run([*words, *fewer, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["contracts"]
+    assert said
+    assert all(Path(file["path"]).is_file() for each in said for file in each["files"])

@@ -1,6 +1,6 @@
-"""Made-up rows that look like what a contract describes.
+"""What made-up rows of a contract should hold, decided from contracts alone.
 
-`hints` reads a contract and decides a strategy for every column, `feeds` how its rows come and go over days,
-`rows` turns both into values, `faults` breaks some of them in ways that the contracts downstream notice. A row
-depends on the seed, the contract, its number and its day alone, so any day can be made without the days before it.
+`rules` and `comparisons` read what will judge the rows, `hints` and `narrowing` decide a strategy for every column,
+`feeds` how rows come and go over days, `faults` and `edges` how some of them are broken, `sizes` how many. All of it is
+plain data (`plan/synthetic.py`); the rows themselves are made in `spark/synthetic/`.
 """

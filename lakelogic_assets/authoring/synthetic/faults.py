@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakelogic_assets.authoring.synthetic.comparisons import UNKNOWN, Comparison, demands
+from lakelogic_assets.authoring.synthetic.feeds import deduplicated_by
 from lakelogic_assets.authoring.synthetic.hints import TIMES, is_number
 from lakelogic_assets.authoring.synthetic.rules import NOWHERE, broken_by
 from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file, traces_to_file
@@ -120,6 +121,8 @@ class _Planner:
         self._columns = feed.by_name
         self._protected = protected
         self._held_before = held_before
+        named = (trace_to_file(judge, contract, column) for column in deduplicated_by(judge))
+        self._told_apart = frozenset(each.column for each in named if each is not None)
 
     def of_rule(self, rule: RowRule, name: str) -> list[Fault]:
         """A fault for every way to break the rule; raises where there is none."""
@@ -151,7 +154,9 @@ class _Planner:
             raise _UnbreakableError("nothing has to change for it")
         # First what is wrong, then what only makes the rule apply.
         ordered = sorted(changes.values(), key=lambda each: self._is_listed(each))
-        fault = Fault(how, tuple(ordered), (name,))
+        told_apart = any(change.column in self._told_apart for change in ordered)
+        most = max(len(ordered[0].values), 1) if told_apart else None
+        fault = Fault(how, tuple(ordered), (name,), most)
         if (fault.column, fault.how) in self._held_before:
             raise _UnbreakableError(f"{self._contract.table} holds such rows back")
         return fault
@@ -214,7 +219,8 @@ class _Planner:
                 continue
             values = _BAD_NUMBERS if is_number(field_.spark_type) else _BAD_DAYS if field_.spark_type in TIMES else ()
             if values and (traced.column, "unparsable") not in self._held_before:
-                yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",))
+                most = len(values) if traced.column in self._told_apart else None
+                yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",), most)
 
 
 def _how(comparison: Comparison) -> str:

@@ -162,7 +162,7 @@ def _script(values: Sequence[Any], deletes: frozenset[str]) -> Operation:
 def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -> tuple[str, ...]:
     """The columns that tell rows apart on one day; times and what the file does not hold are left out."""
     for judge in judges(registry, contract):
-        for said in (judge.natural_key, judge.merge_key, _deduplicated_by(judge), judge.model.grain_key):
+        for said in (judge.natural_key, judge.merge_key, deduplicated_by(judge), judge.model.grain_key):
             traced = [trace_to_file(judge, contract, name) for name in said]
             found = [each.column for each in traced if each and each.column in fields]
             key = tuple(name for name in dict.fromkeys(found) if not is_time(fields[name].hints))
@@ -172,7 +172,8 @@ def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -
     return tuple(name for name in [next(guess, None)] if name)
 
 
-def _deduplicated_by(contract: Contract) -> tuple[str, ...]:
+def deduplicated_by(contract: Contract) -> tuple[str, ...]:
+    """The columns by which a step of the contract tells rows apart."""
     for step in contract.transformations:
         if isinstance(step.operation, ops.Deduplicate):
             return step.operation.on

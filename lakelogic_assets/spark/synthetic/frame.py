@@ -83,7 +83,8 @@ class Rows:
         turn = f"({day_number('_day')} * {max(size.odd, 1)} + {before})"
         ways, edges = max(len(self.batch.faults), 1), max(len(self.batch.edges), 1)
         fault = (
-            f"case when not {is_special} then -1 when {before} < {size.odd} then cast({turn} % {ways} as int) "
+            f"case when not {is_special} then -1 {self._spent(turn, f'{before} < {size.odd}')}"
+            f"when {before} < {size.odd} then cast({turn} % {ways} as int) "
             f"else cast({len(self.batch.faults)} + ({before} - {size.odd}) % {edges} as int) end"
         )
         copies = [str(number) for number, each in enumerate(self._faults) if not each.changes]
@@ -96,6 +97,26 @@ class Rows:
             f"else _place - {before} end as _index",
         ]
 
+    def _spent(self, turn: str, odd: str) -> str:
+        """Arms that put another fault where one has come as often as it may."""
+        limits, instead = self._limits()
+        ways = len(self.batch.faults)
+        arms = [
+            f"when {odd} and {turn} % {ways} = {number} and {turn} >= {limit} then {instead} "
+            for number, limit in limits.items()
+        ]
+        return "".join(arms)
+
+    def _limits(self) -> tuple[dict[int, int], int]:
+        """Fault → the turn from which it is spent, and the fault that comes instead."""
+        faults, first = self.batch.faults, self.batch.first_day
+        free = [number for number, fault in enumerate(faults) if fault.most is None and fault.changes]
+        if first is None or not free:
+            return {}, 0
+        begin = first % CENTURY * max(self.batch.size.odd, 1)
+        spent = {n: begin + len(faults) * fault.most for n, fault in enumerate(faults) if fault.most is not None}
+        return spent, free[0]
+
     def broken(self, place: FilePlace) -> tuple[list[Fault], list[Fault]]:
         """What is wrong with the rows of a file, a fault for each: what `_marks` says, counted without Spark."""
         size = self.batch.size
@@ -106,7 +127,13 @@ class Rows:
         last = (place.start + place.rows) * special // size.rows
         turn = place.day % CENTURY * max(size.odd, 1)
         ways, edges = self.batch.faults, self.batch.edges
-        odd = [ways[(turn + number) % len(ways)] for number in range(first, min(last, size.odd))]
+        limits, instead = self._limits()
+
+        def way(number: int) -> int:
+            chosen = number % len(ways)
+            return instead if number >= limits.get(chosen, number + 1) else chosen
+
+        odd = [ways[way(turn + number)] for number in range(first, min(last, size.odd))]
         return odd, [edges[(number - size.odd) % len(edges)] for number in range(max(first, size.odd), last)]
 
     def each_broken(self, place: FilePlace) -> dict[int, tuple[list[Fault], list[Fault]]]:

@@ -49,6 +49,7 @@ class Values:
     def __init__(self, batches: Mapping[Key, Batch], seed: int, locale: str) -> None:
         self._batches = batches
         self._seed = seed
+        pools.check_locale(locale)
         self._locale = locale
 
     def value(self, batch: Batch, column: ColumnPlan, record: Record) -> Made:
