@@ -28,6 +28,10 @@ class Project:
     environment: str = DEFAULT_ENVIRONMENT
     values: Mapping[str, str] = field(default_factory=dict)
     resources: Path | None = None
+    policy_packs: tuple[str, ...] = ()
+    """Packs that were asked for beside those that contracts and registries name."""
+    policy_packs_folder: Path | None = None
+    """A folder that packs are looked for in before the project's own."""
 
     @property
     def contracts(self) -> Path:

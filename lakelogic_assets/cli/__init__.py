@@ -14,11 +14,19 @@ from collections.abc import Sequence
 COMMANDS: dict[str, str] = {
     "validate": "lakelogic_assets.cli.validate:validate",
     "run": "lakelogic_assets.cli.run:run",
+    "backfill": "lakelogic_assets.cli.backfill:backfill",
+    "reprocess": "lakelogic_assets.cli.reprocess:reprocess",
+    "resume": "lakelogic_assets.cli.resume:resume",
+    "runs": "lakelogic_assets.cli.runs:runs",
+    "approve": "lakelogic_assets.cli.approve:approve",
+    "driver": "lakelogic_assets.cli.driver:driver",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
+    "generate": "lakelogic_assets.cli.generate:generate",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",
     "schema": "lakelogic_assets.cli.schema:schema",
+    "late": "lakelogic_assets.cli.late:late",
     "audit": "lakelogic_assets.cli.audit:audit",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
     "docs": "lakelogic_assets.cli.docs:docs",
@@ -40,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # `lakelogic graph | head`: the reader has seen enough
         os._exit(1)
     _leave(code)
+
+
+def driver() -> None:
+    """`lakelogic-driver`, the name that others know it by."""
+    main(["driver", *sys.argv[1:]])
 
 
 def _answered(words: list[str]) -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import complain, say, say_json
-from lakelogic_assets.cli.run import chosen_keys, make_data
+from lakelogic_assets.cli.run import make_data
+from lakelogic_assets.cli.selecting import chosen_keys
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import COLUMNS, print_table
 

@@ -31,10 +31,11 @@ def commits(path: str, limit: int | None = None) -> list[dict[str, Any]]:
     if not is_table(path):
         return []
     history = DeltaTable(path).history(limit)
-    return [{**commit, "metadata": _metadata(commit.get("userMetadata"))} for commit in history]
+    return [{**commit, "metadata": metadata_of(commit.get("userMetadata"))} for commit in history]
 
 
-def _metadata(text: str | None) -> dict[str, Any] | None:
+def metadata_of(text: str | None) -> dict[str, Any] | None:
+    """What this engine wrote into a commit; None where somebody else made it."""
     try:
         found = json.loads(text) if text else None
     except ValueError:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
+from typing import Protocol
 
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import Source
-from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.layout import DateLayout, Span, span_of
 from lakelogic_assets.spark.sources.listing import has_folders_left_out, list_files
 from lakelogic_assets.spark.sources.reader import flag, option_texts
 from lakelogic_assets.spark.sources.snapshot import Boundary, FileStat
-from lakelogic_assets.spark.tables import fixed_prefix
+from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 
 
-def select_files(scope: Scope, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
+class Looks(Protocol):
+    """What choosing files needs of a scope: no session, since nothing is read."""
+
+    @property
+    def contract(self) -> Contract: ...
+    @property
+    def lakehouse(self) -> Lakehouse: ...
+    @property
+    def started_at(self) -> datetime: ...
+    @property
+    def warn(self) -> Callable[[str], None]: ...
+
+
+def select_files(scope: Looks, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
     """The files within the boundary, sorted by path."""
     files = landed_files(source, path)
     if not _looks_below(source) and _asks_to_look_below(source) is None and has_folders_left_out(path):
@@ -54,7 +69,7 @@ def _is_excluded(file: FileStat, root: str, excluded: frozenset[str]) -> bool:
     return not names.isdisjoint(each.rstrip("/") for each in excluded)
 
 
-def _without_archive(scope: Scope, source: Source, files: list[FileStat]) -> list[FileStat]:
+def _without_archive(scope: Looks, source: Source, files: list[FileStat]) -> list[FileStat]:
     """Files that an earlier run has archived below the source's own folder are done with."""
     policy = source.post_ingestion or scope.contract.server.post_ingestion
     if policy is None or not policy.archive_path:
@@ -63,7 +78,7 @@ def _without_archive(scope: Scope, source: Source, files: list[FileStat]) -> lis
     return [file for file in files if archive not in PurePosixPath(file.path).parents]
 
 
-def _of_the_dates(scope: Scope, source: Source, files: list[FileStat], root: str, boundary: Boundary) -> list[FileStat]:
+def _of_the_dates(scope: Looks, source: Source, files: list[FileStat], root: str, boundary: Boundary) -> list[FileStat]:
     if source.partition is None:
         return files
     bounds = date_bounds(scope, source, boundary)
@@ -75,7 +90,7 @@ def _of_the_dates(scope: Scope, source: Source, files: list[FileStat], root: str
     return kept
 
 
-def date_bounds(scope: Scope, source: Source, boundary: Boundary) -> Span:
+def date_bounds(scope: Looks, source: Source, boundary: Boundary) -> Span:
     """The dates that are asked for: by the run, else by the contract's look back; always within its start and end."""
     layout = source.partition
     asked = span_of(boundary.from_date, boundary.to_date)

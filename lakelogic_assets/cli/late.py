@@ -1,0 +1,103 @@
+"""`lakelogic late`: past windows that rows or files have come for since they were built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakelogic_assets.cli.printing import counted, say, say_json
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.settings import settings_of
+from lakelogic_assets.cli.summary import print_table
+
+if TYPE_CHECKING:
+    from lakelogic_assets.contract.resources import PartitionSet
+    from lakelogic_assets.plan.window import Window
+    from lakelogic_assets.spark.late import LateReport, LateWindow, Windows
+    from lakelogic_assets.spark.late_tables import Arrived
+
+_COLUMNS = ("asset", "window", "rows", "files", "gone", "arrived with", "built at")
+
+
+def late(
+    ctx: typer.Context,
+    select: Annotated[
+        list[str] | None, typer.Argument(metavar="[SELECT]...", help="Contracts; without them, all with partitions.")
+    ] = None,
+) -> None:
+    """Say which past windows have to be built again because of what arrived since; nothing is run.
+
+    Rows are told apart by the contract's own column of time, so that a line of Monday that is delivered on Thursday
+    names Monday. Windows that were never built are listed apart.
+    """
+    from lakelogic_assets.contract.settings import settings_of as settings_of_contract
+    from lakelogic_assets.spark.late import late_windows
+    from lakelogic_assets.spark.workspace import Workspace
+
+    settings = settings_of(ctx)
+    registry, project = loaded(settings.project, select or ())
+    workspace = Workspace(project)
+    reports = []
+    for key in chosen_keys(registry, select or ()):
+        contract = registry.contracts[key]
+        declared = workspace.declarations.partitions.get(settings_of_contract(contract).partitions or "")
+        if declared is not None:
+            reports.append(late_windows(contract, workspace, _windows_of(declared)))
+    if settings.as_json:
+        say_json([report.as_dict() for report in reports])
+    else:
+        _print(reports)
+
+
+def _windows_of(declared: PartitionSet) -> Windows:
+    from lakelogic_assets.orchestration.partitions import partition_keys, window_of
+
+    def between(first: datetime, last: datetime) -> Sequence[Window]:
+        # A day more on both sides, since the set counts its days in a zone of its own.
+        days = first.date() - timedelta(days=1), last.date() + timedelta(days=1)
+        return [window_of(declared, key) for key in partition_keys(declared, *days)]
+
+    return between
+
+
+def _print(reports: Sequence[LateReport]) -> None:
+    found = [(report, window) for report in reports for window in report.late]
+    if found:
+        print_table(_COLUMNS, [_row(report, window) for report, window in found])
+    for report in reports:
+        name = "/".join(report.contract)
+        if report.missing:
+            keys = [window.key for window in report.missing]
+            say(f"{name}: never built: {', '.join(keys[:10])}{' …' if len(keys) > 10 else ''}")
+        for note in report.notes:
+            say(f"{name}: {note}")
+        if report.late:
+            first, last = _days([each.window for each in report.late])
+            say(f"rebuild with: lakelogic reprocess {name} --from {first} --to {last}")
+    say(f"{counted(len(found), 'window')} late in {counted(len(reports), 'contract')} with partitions")
+
+
+def _row(report: LateReport, late: LateWindow) -> tuple[str, ...]:
+    shown = [_arrival(each) for each in late.arrived]
+    arrived = f"{shown[-1]}{f' and {len(shown) - 1} more' if len(shown) > 1 else ''}" if shown else ""
+    numbers = ("-" if late.rows is None else f"{late.rows:,}", str(late.files or "-"), str(late.gone or "-"))
+    return ("/".join(report.contract), late.window.key, *numbers, arrived, late.built_at[:19])
+
+
+def _arrival(arrived: Arrived) -> str:
+    if arrived.file:
+        return arrived.file.rsplit("/", 1)[-1]
+    when = (arrived.at or "")[:19]
+    who = arrived.run_id[:8] if arrived.run_id else f"version {arrived.version}"
+    return f"{who} {when}".strip()
+
+
+def _days(windows: Sequence[Window]) -> tuple[str, str]:
+    """The first and the last day of some windows in their zone, both included."""
+    starts = [each.local_start for each in windows if each.local_start]
+    ends = [each.local_end - timedelta(microseconds=1) for each in windows if each.local_end]
+    none = datetime.now(UTC)
+    return min(starts, default=none).date().isoformat(), max(ends, default=none).date().isoformat()
