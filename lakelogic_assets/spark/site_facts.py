@@ -33,7 +33,7 @@ from lakelogic_assets.report.site_records import (
 )
 from lakelogic_assets.spark.quality_facts import product_of, runs_of
 from lakelogic_assets.spark.quarantined import quarantined
-from lakelogic_assets.spark.site_words import governance, how_it_is_made, of_domain, service_levels, step_text
+from lakelogic_assets.spark.site_words import Places, governance, how_it_is_made, of_domain, service_levels, step_text
 from lakelogic_assets.spark.workspace import Workspace
 
 _RUNS_SHOWN = 12
@@ -92,6 +92,7 @@ class _Telling:
         self.workspace = workspace
         self.runs = runs
         self.quality = quality
+        self.places = Places(workspace.project.root, workspace.root)
         self.external: dict[Key, list[str]] = defaultdict(list)
         for edge in registry.graph.external:
             self.external[edge.downstream].append(edge.upstream[0])
@@ -101,7 +102,6 @@ class _Telling:
         owner, contacts = _people(contract)
         runs = self.runs.get("/".join(contract.key), [])
         held = self._quarantine(contract)
-        root = self.workspace.project.root
         return ContractFacts(
             key=name,
             table=contract.table,
@@ -118,11 +118,11 @@ class _Telling:
             fields=tuple(self._field(contract, key, field) for field in contract.model.fields),
             rules=tuple(_rules(contract, runs)),
             promises=service_levels(contract),
-            made=how_it_is_made(contract, root),
+            made=how_it_is_made(contract, self.places),
             steps=tuple(Step(step.effective_phase, step.kind, step_text(step)) for step in contract.transformations),
             external=tuple(dict.fromkeys(self.external.get(key, ()))),
             consumers=tuple(_consumers(contract.downstream)),
-            runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
+            runs=tuple(_run(row, self.places) for row in runs[:_RUNS_SHOWN]),
             quarantined=held[0],
             quarantine_by_reason=held[1],
             notes=tuple(self._notes(self.registry.merged[key])),
@@ -151,10 +151,10 @@ class _Telling:
         )
 
     def _notes(self, merged: Merged) -> Iterator[str]:
-        path, root = merged.document.path, self.workspace.project.root
+        path = merged.document.path
         for problem in self.registry.problems:
             if path is not None and problem.location.file == path:
-                yield str(problem).replace(f"{root}/", "")
+                yield self.places.shown(str(problem))
 
 
 def _one_line(text: str | None) -> str | None:
@@ -238,7 +238,7 @@ def _rule(on: str, rule: RowRule | DatasetRule, failed: int | None, passed: bool
     return RuleFacts(rule.name, on, rule.phase, rule.severity, rule.category, rule_in_words(rule), failed, passed)
 
 
-def _run(row: Row) -> RunFacts:
+def _run(row: Row, places: Places) -> RunFacts:
     attempt = attempt_of(row)
     return RunFacts(
         at=attempt.ended,
@@ -248,7 +248,7 @@ def _run(row: Row) -> RunFacts:
         good=attempt.good,
         quarantined=attempt.quarantined,
         seconds=attempt.seconds,
-        note=attempt.reason or None,
+        note=places.shown(attempt.reason) or None,
     )
 
 
