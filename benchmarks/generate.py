@@ -24,6 +24,7 @@ from lakelogic_assets.spark.session import local_session
 
 ROWS, BAR = 1_000_000, 3.0
 FILES = 2
+# ruff: noqa: E501 - a column and its plain counterpart on one line
 FIELDS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"name": "order_id", "description": "Format: O########"}, "concat('O', lpad(cast(id as string), 8, '0'))"),
     ({"name": "customer_id", "description": "Format: C######"}, "concat('C', lpad(cast(id % 1000000 as string), 6, '0'))"),

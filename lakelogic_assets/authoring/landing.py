@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,7 +20,7 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.errors import ProjectError
-from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault
+from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault, Feed, Reference
 from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Request:
     seed: int = 42
     invalid: float = 0.02
     thorough: bool = False
-    """Whether every file breaks each rule that its rows can break, though that be more than `invalid` of them."""
+    """Whether the days together break each rule that rows can break, though that be more than `invalid` of them."""
     edge_cases: bool = False
     locale: str = "en_US"
     only: Collection[Key] | None = None
@@ -155,8 +156,8 @@ class _Window:
 class LandingPlan:
     """The files to be, decided but not made.
 
-    A file depends on the seed, the numbers of the request, its contract and its day alone: it is the same whichever
-    other days are made, and one that is there already keeps its bytes and its time.
+    A file depends on the seed, the numbers of the request, its contract and its day: it is the same whichever other
+    days are made, unless they share the ways to break rows, and one that is there keeps its bytes and its time.
     """
 
     def __init__(
@@ -169,8 +170,6 @@ class LandingPlan:
         found, self._skipped = _landings(registry, project, storage_root)
         self._landings = {contract.key: landing for contract, landing in found}
         self._contracts = registry.contracts
-        # Parents first, as others refer to them.
-        order = [key for level in registry.graph.levels for key in level if key in self._landings]
         feeds = plan_feeds(registry, [contract for contract, _ in found])
         breakers = {
             key: plan_breaker(registry, feed, typed=self._landings[key].form.is_typed) for key, feed in feeds.items()
@@ -180,11 +179,14 @@ class LandingPlan:
         }
         wish = Wish(request.rows, request.invalid, request.thorough)
         hourly = frozenset(key for key, landing in self._landings.items() if landing.is_hourly and feeds[key].is_dated)
-        sizes = plan_sizes(feeds, wish, {key: each.faults for key, each in breakers.items()}, edges, hourly)
+        days = {key: len(self._days(key, feed)) for key, feed in feeds.items()}
+        sizes = plan_sizes(feeds, wish, {key: each.faults for key, each in breakers.items()}, edges, hourly, days)
         self._breakers = breakers
         self._batches = {
-            key: Batch(feeds[key], sizes[key], breakers[key].faults, edges[key], breakers[key].admitted)
-            for key in (*order, *(key for key in feeds if key not in order))
+            key: Batch(
+                feeds[key], sizes[key], breakers[key].faults, edges[key], each.admitted, self._only_day(key, feeds)
+            )
+            for key, each in ((key, breakers[key]) for key in _parents_first(feeds))
         }
 
     def land(self, spark: SparkSession | None = None) -> LandingReport:
@@ -192,7 +194,7 @@ class LandingPlan:
         return self._report([file for key in self._chosen for file in self._land(key, self._windows(key), spark)])
 
     def stream(self, spark: SparkSession | None = None) -> Iterator[LandingReport]:
-        """Write the files of one window after another, oldest first; what lies between them is for the caller to say."""
+        """Write the files of one window after another, oldest first; the caller says what lies between."""
         waiting: dict[datetime, list[tuple[Key, _Window]]] = {}
         for key in self._chosen:
             for window in self._windows(key):
@@ -202,28 +204,45 @@ class LandingPlan:
         for moment in sorted(waiting):
             yield self._report([file for key, window in waiting[moment] for file in self._land(key, [window], spark)])
 
+    def explained(self) -> Iterator[str]:
+        """The SQL of every column of every contract, sound and broken."""
+        from lakelogic_assets.spark.synthetic.rendering import text_columns
+
+        for key in self._chosen:
+            yield from text_columns(self._rows(key))
+
     @property
     def _chosen(self) -> list[Key]:
         only = self._request.only
         return [key for key in self._batches if only is None or key in only]
 
     def _windows(self, key: Key) -> list[_Window]:
-        """The times that get a file: all, or the newest day alone where a second file would only repeat the first."""
-        days = sorted(set(self._request.days))
-        chosen = days if self._is_daily(key) else days[-1:]
-        admitted = [day for day in chosen if self._landings[key].admits(day)]
-        return [_Window(day, slot) for day in admitted for slot in range(self._batches[key].size.slots)]
+        batch = self._batches[key]
+        return [_Window(day, slot) for day in self._days(key, batch.feed) for slot in range(batch.size.slots)]
 
-    def _is_daily(self, key: Key) -> bool:
+    def _days(self, key: Key, feed: Feed) -> list[date]:
+        """The days that get files: all, or the newest alone where a second file would only repeat the first."""
+        days = sorted(set(self._request.days))
+        chosen = days if self._is_daily(key, feed) else days[-1:]
+        return [day for day in chosen if self._landings[key].admits(day)]
+
+    def _is_daily(self, key: Key, feed: Feed) -> bool:
         landing = self._landings[key]
-        return landing.single is None and (landing.day_format is not None or self._batches[key].feed.is_dated)
+        return landing.single is None and (landing.day_format is not None or feed.is_dated)
+
+    def _only_day(self, key: Key, feeds: Mapping[Key, Feed]) -> int | None:
+        feed = feeds[key]
+        if not feed.is_dated:
+            return 0  # what says no day is the same on every day
+        days = self._days(key, feed)
+        return (days[0] - EPOCH).days if days and not self._is_daily(key, feed) else None
 
     def _report(self, files: Sequence[LandedFile]) -> LandingReport:
         chosen = self._chosen
         late = [
             Skipped(key, "its source reads no files of that day", day)
             for key in chosen
-            for day in (sorted(set(self._request.days)) if self._is_daily(key) else ())
+            for day in (sorted(set(self._request.days)) if self._is_daily(key, self._batches[key].feed) else ())
             if not self._landings[key].admits(day)
         ]
         only = self._request.only
@@ -236,11 +255,9 @@ class LandingPlan:
             return
         from lakelogic_assets.spark.session import local_session
         from lakelogic_assets.spark.synthetic.files import written
-        from lakelogic_assets.spark.synthetic.frame import Rows
-        from lakelogic_assets.spark.synthetic.values import Values
 
-        batch, landing = self._batches[key], self._landings[key]
-        rows = Rows(batch, Values(self._batches, self._request.seed, self._request.locale), self._request.seed)
+        landing = self._landings[key]
+        rows = self._rows(key)
         planned = [(window, part, place) for window in windows for part, place in enumerate(self._places(key, window))]
         places = [place for _, _, place in planned]
         session = spark or local_session()
@@ -255,6 +272,13 @@ class LandingPlan:
                 yield LandedFile(
                     key, window.day, path, place.rows, _counted(faults), state, _counted(edges), _rules(faults)
                 )
+
+    def _rows(self, key: Key) -> Rows:
+        from lakelogic_assets.spark.synthetic.frame import Rows
+        from lakelogic_assets.spark.synthetic.values import Values
+
+        seed = self._request.seed
+        return Rows(self._batches[key], Values(self._batches, seed, self._request.locale), seed)
 
     def _land_documents(
         self, rows: Rows, planned: Sequence[tuple[_Window, int, FilePlace]], spark: SparkSession
@@ -282,7 +306,7 @@ class LandingPlan:
         return self._root / path.absolute().relative_to(self._lake) if self._root != self._lake else path
 
     def _moment(self, key: Key, window: _Window) -> datetime | None:
-        if not self._is_daily(key):
+        if not self._is_daily(key, self._batches[key].feed):
             return None
         return datetime.combine(window.day, time(hour_of(window.slot, self._batches[key].size.slots)))
 
@@ -291,13 +315,12 @@ class LandingPlan:
         from lakelogic_assets.spark.synthetic.frame import FilePlace
 
         size, feed = self._batches[key].size, self._batches[key].feed
-        # What says no day is the same on every day, its broken rows included.
         day = (window.day - EPOCH).days if feed.is_dated else 0
         first = -(-window.slot * size.rows // size.slots)
         count = -(-(window.slot + 1) * size.rows // size.slots) - first
         parts = 1 if self._landings[key].single else max(1, -(-count // ROWS_OF_A_FILE))
         cuts = [first + count * part // parts for part in range(parts + 1)]
-        return [FilePlace(day, window.slot, low, high - low) for low, high in zip(cuts, cuts[1:], strict=False)]
+        return [FilePlace(day, window.slot, low, high - low) for low, high in pairwise(cuts)]
 
 
 def _landings(
@@ -313,6 +336,25 @@ def _landings(
         except NoLandingError as reason:
             skipped.append(Skipped(contract.key, str(reason)))
     return found, skipped
+
+
+def _parents_first(feeds: Mapping[Key, Feed]) -> list[Key]:
+    """What others refer to, then what refers to it; a circle is entered where it is met first."""
+    ordered: dict[Key, None] = {}
+    entered: set[Key] = set()
+
+    def enter(key: Key) -> None:
+        if key in entered:
+            return
+        entered.add(key)
+        for column in feeds[key].columns:
+            if isinstance(column.strategy, Reference):
+                enter(column.strategy.contract)
+        ordered[key] = None
+
+    for key in feeds:
+        enter(key)
+    return list(ordered)
 
 
 def _counted(faults: Sequence[Fault]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from lakelogic_assets.authoring.documents import document_lines
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.roots import is_inside
 from lakelogic_assets.contract.source import PostIngestion, Source
@@ -100,6 +101,8 @@ def landing_of(contract: Contract, project: Project, storage_root: Path) -> Land
     inside = pattern or source.pattern or (source.partition.file_pattern if source.partition else None)
     single = _single(fixed, pattern, inside if source.partition is None else None)
     form, extension = _form(said or source.type, source, single.name if single else inside)
+    if form.format == "pdf" and not document_lines(contract):
+        raise NoLandingError("no pattern tells what its documents say")
     partition = source.partition if pattern is None else None
     return Landing(
         folder=fixed if single is None else single.parent,

@@ -64,10 +64,8 @@ def generate(
     )  # fmt: skip
     plan = LandingPlan(registry, project, workspace.root, request, output=output)
     spark = local_session(conf=workspace.spark_conf)
-    if stream:
-        report = _streamed(plan, spark, _seconds(interval), quiet=settings.as_json)
-    else:
-        report = plan.land(spark)
+    pause = _seconds(interval)
+    report = _streamed(plan, spark, pause, quiet=settings.as_json) if stream else plan.land(spark)
     if settings.as_json:
         say_json(_as_dict(report))
     else:
@@ -112,7 +110,7 @@ def _print_rules(report: LandingReport, key: Key) -> None:
     for rule, number in report.broken_rules(key).items():
         say(f"    breaks {rule}: {counted(number, 'row')}")
     for rule, why in report.unbroken_rules.get(key, {}).items():
-        say(f"    cannot break {rule}: {why}")
+        say(f"    leaves {rule} alone: {why}")
 
 
 def _folder(files: Sequence[LandedFile]) -> Path:
@@ -131,7 +129,7 @@ def _as_dict(report: LandingReport) -> dict[str, Any]:
                 "rows": sum(file.rows for file in files),
                 "broken": sum(file.broken for file in files),
                 "broken_by_rule": report.broken_rules(key),
-                "cannot_break": dict(report.unbroken_rules.get(key, {})),
+                "left_alone": dict(report.unbroken_rules.get(key, {})),
                 "edge_cases": sum(sum(file.edges.values()) for file in files),
                 "files": [{"path": str(f.path), "day": f.day, "rows": f.rows, "state": f.state} for f in files],
             }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +16,8 @@ from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
-    from lakelogic_assets.project import Project
+    from lakelogic_assets.spark.frames import SparkSession
+    from lakelogic_assets.spark.workspace import Workspace
 
 
 EXAMPLE_DAYS = tuple(date(2026, 2, day) for day in (1, 2, 3))
@@ -58,6 +58,7 @@ def run(
     """
     from lakelogic_assets.cli.operating import Operation, carry_out
     from lakelogic_assets.plan.request import days_between, request_for
+    from lakelogic_assets.spark.session import local_session
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
@@ -72,18 +73,21 @@ def run(
         approval_file=approval_file,
     )  # fmt: skip
     if example_data and not dry_run:
-        make_data(found.registry, workspace.root, found.project, EXAMPLE_DAYS, quiet=settings.as_json)
+        spark = local_session(conf=workspace.spark_conf)
+        make_data(found.registry, workspace, spark, EXAMPLE_DAYS, quiet=settings.as_json)
     operation = Operation(
         found.registry, workspace, found.keys, request, policy, said=found.said, as_json=settings.as_json
     )
     raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))
 
 
-def make_data(registry: Registry, root: Path, project: Project, days: Sequence[date], *, quiet: bool) -> None:
+def make_data(
+    registry: Registry, workspace: Workspace, spark: SparkSession, days: Sequence[date], *, quiet: bool
+) -> None:
     """Landing files made from the contracts, and a line that says so."""
     from lakelogic_assets.authoring.landing import make_landing_data
 
-    report = make_landing_data(registry, project, storage_root=root, days=days)
+    report = make_landing_data(registry, workspace.project, storage_root=workspace.root, days=days, spark=spark)
     if not quiet:
         files = counted(len(report.files), "landing file")
         say(f"made {report.rows:,} rows in {files}, {report.broken:,} of them broken on purpose")

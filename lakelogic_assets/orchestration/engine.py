@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
 from lakelogic_assets.contract.overrides import overridden_contract, parse_overrides
 from lakelogic_assets.contract.registry import Registry
@@ -31,6 +33,7 @@ from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.pipeline import asked_of
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
 from lakelogic_assets.spark.table_checks import check_table
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -84,6 +87,11 @@ class Engine:
     registry: Registry
     workspace: Workspace
     settings: Orchestration = field(default_factory=Orchestration)
+    references: RunReferences = field(default_factory=RunReferences)
+
+    @cached_property
+    def _sharing(self) -> frozenset[Key]:
+        return share_links(contract for contract in self.registry if contract.place.enabled)
 
     def run(self, product: Product, window: Window, asked: Asked) -> Attempt:
         """Evaluate, quarantine, judge and publish one window; errors become the window's trouble."""
@@ -132,6 +140,7 @@ class Engine:
             timeout_seconds=product.settings.timeout_seconds,
             approval=ApprovalPolicy(asked.approval_required),
             skipped=asked.skipped,
+            references=self.references if product.key in self._sharing else None,
         )
         contract = self._contract(product, asked)
         said = asked_of(asked.window, asked.why, contract, rebuilds=asked.reprocess)

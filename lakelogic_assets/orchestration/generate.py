@@ -56,8 +56,9 @@ def generate_data_job(engine: Engine) -> dg.JobDefinition:
 def _landed(engine: Engine, config: Generate, context: dg.OpExecutionContext) -> LandingReport:
     registry, workspace = engine.registry, engine.workspace
     only = frozenset(registry.select(config.select)) if config.select else None
+    days = requested_days(config.first_day, config.last_day, config.days)
     request = Request(
-        requested_days(config.first_day, config.last_day, config.days), config.rows, config.seed, config.invalid, thorough=True, edge_cases=config.edge_cases,
+        days, config.rows, config.seed, config.invalid, thorough=True, edge_cases=config.edge_cases,
         locale=config.locale, only=only,
     )  # fmt: skip
     plan = LandingPlan(registry, workspace.project, workspace.root, request)
@@ -70,5 +71,5 @@ def _table(report: LandingReport) -> str:
         files = [file for file in report.files if file.contract == key]
         rules = ", ".join(f"{rule} ({number})" for rule, number in report.broken_rules(key).items())
         rows, broken = sum(file.rows for file in files), sum(file.broken for file in files)
-        lines.append(f"| {'/'.join(key)} | {rows:,} | {len(files)} | {broken:,} | {rules.replace('|', '∣')} |")
+        lines.append(f"| {'/'.join(key)} | {rows:,} | {len(files)} | {broken:,} | {rules.replace('|', '/')} |")
     return "\n".join(lines)

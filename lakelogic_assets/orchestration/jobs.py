@@ -13,6 +13,7 @@ from lakelogic_assets.orchestration.engine import Asked, Engine
 from lakelogic_assets.orchestration.generate import generate_data_job
 from lakelogic_assets.orchestration.operating import operator_jobs
 from lakelogic_assets.orchestration.product import Product
+from lakelogic_assets.orchestration.resetting import reset_jobs
 from lakelogic_assets.orchestration.selecting import DaysOfSelection, Selection, chosen_days, chosen_products
 from lakelogic_assets.spark.maintenance import MaintenanceReport, maintain
 from lakelogic_assets.spark.quarantined import quarantined
@@ -31,6 +32,7 @@ def build_jobs(products: Sequence[Product], engine: Engine) -> list[dg.JobDefini
     """The project's jobs; each does with Spark what its name says and needs no daemon."""
     return [
         *operator_jobs(products, engine),
+        *reset_jobs(products, engine),
         _check_contracts(products, engine),
         _maintenance(products, engine),
         _quarantine_report(products, engine),

@@ -281,6 +281,8 @@ class Batch:
     edges: tuple[Fault, ...] = ()
     admitted: Mapping[str, tuple[Any, ...]] | None = None
     """Columns that filters downstream look at → values that they let pass; broken rows hold one of these."""
+    only_day: int | None = None
+    """The one day that there are rows of, counted from the epoch, where there is but one."""
 
 
 def key_values(strategy: Strategy, sizes: Mapping[Key, int]) -> int:
@@ -292,7 +294,8 @@ def key_values(strategy: Strategy, sizes: Mapping[Key, int]) -> int:
             return len(CODES.get(pool, ()))
         case Reference(contract):
             return sizes.get(contract, 0)
-    return 0
+        case _:
+            return 0
 
 
 def fitted(value: Any, spark_type: str) -> Any:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from deltalake import DeltaTable
+
+RESET_MARK: Final = "lakelogic_reset"
+"""The key in the metadata of a commit that emptied the table on purpose."""
 
 
 def is_table(path: str) -> bool:
@@ -32,6 +36,24 @@ def commits(path: str, limit: int | None = None) -> list[dict[str, Any]]:
         return []
     history = DeltaTable(path).history(limit)
     return [{**commit, "metadata": metadata_of(commit.get("userMetadata"))} for commit in history]
+
+
+def stands(path: str, app_id: str) -> bool:
+    """Whether what an application committed is still in the table: no reset and no restore has undone it since."""
+    if transaction_version(path, app_id) is None:
+        return False
+    newest = math.inf
+    for commit in commits(path):
+        if commit["version"] > newest:
+            continue
+        if (commit["metadata"] or {}).get("app") == app_id:
+            return True
+        back = (commit.get("operationParameters") or {}).get("version")
+        if commit.get("operation") == "RESTORE" and back is not None:
+            newest = min(newest, int(back))
+        elif RESET_MARK in (commit.get("userMetadata") or ""):
+            return False
+    return math.isinf(newest)
 
 
 def metadata_of(text: str | None) -> dict[str, Any] | None:

@@ -126,6 +126,7 @@ def new_scope(
         pipeline_run_id=identity.pipeline_run_id,
         started_at=identity.started_at,
         warn=warnings.append,
+        references=request.references.of(identity.pipeline_run_id, spark) if request.references else None,
     )
     links = {link.name: read_link(scope, link) for link in scope.contract.links}
     for name, frame in links.items():
@@ -246,13 +247,13 @@ def _next_batch(run: _Run) -> _Batch | None:
     paths = (run.destination.target, run.destination.quarantine)
     done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
     generation = 1 + max(found or 0 for found in done)
-    _refuse_repetition(run, is_known=any(found is not None for found in done[:2]))
+    _refuse_repetition(run, is_there=done[0] is not None or delta_log.stands(run.destination.target, app))
     return _Batch(read, decision, Attempt(request.window, name, app, generation, reprocess=request.reprocess))
 
 
-def _refuse_repetition(run: _Run, *, is_known: bool) -> None:
+def _refuse_repetition(run: _Run, *, is_there: bool) -> None:
     contract, window = run.scope.contract, run.request.window
-    if is_known and not window.is_full and contract.materialization.reprocess_policy == "fail":
+    if is_there and not window.is_full and contract.materialization.reprocess_policy == "fail":
         raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
 
 

@@ -22,6 +22,7 @@ from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.request import RunRequest, Spark
+from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
 from lakelogic_assets.spark.window_states import WENT_WELL
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -47,6 +48,9 @@ class Pipeline:
     policy: RunPolicy = field(default_factory=RunPolicy)
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     say: Callable[[str], None] = lambda _: None
+    references: RunReferences = field(default_factory=RunReferences)
+    _sharing: set[Key] = field(default_factory=set)
+    """Contracts with a link that is looked up more than once."""
 
     def run(self, campaign: Campaign, tell: Told = lambda _: None) -> dict[Task, Done]:
         """Run the tasks; what lies below a failed or blocked one is held back."""
@@ -57,7 +61,11 @@ class Pipeline:
             max_consecutive_failures=self.policy.max_consecutive_failures,
         )
         upstream = {task: campaign.upstream[task] for task in campaign.tasks}
-        return run_in_order(upstream, self.run_task, rules, parallel=self._width, tell=tell)
+        self._sharing.update(share_links(self.registry.contracts[task.key] for task in campaign.tasks))
+        try:
+            return run_in_order(upstream, self.run_task, rules, parallel=self._width, tell=tell)
+        finally:
+            self.references.close()
 
     def run_task(self, task: Task) -> RunReport:
         """One window of one contract, tried again where that can help."""
@@ -84,6 +92,7 @@ class Pipeline:
             approval=self.policy.approval,
             asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),
             skipped=task.skipped,
+            references=self.references if task.key in self._sharing else None,
         )
 
     @property

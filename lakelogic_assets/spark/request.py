@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
 from lakelogic_assets.plan.request import ApprovalPolicy
 from lakelogic_assets.plan.window import FULL, Window
+from lakelogic_assets.spark.sources.reference_cache import RunReferences
 
 Key = tuple[str, ...]
 Spark = SparkSession | Callable[[], SparkSession]
@@ -44,6 +45,8 @@ class RunRequest:
     """The operator's words, as they are recorded: which kind of window, why, which values were overridden."""
     skipped: str | None = None
     """Why nothing is to be run after all; only that is recorded."""
+    references: RunReferences | None = None
+    """Reference data that other contracts of the same call look things up in too."""
 
 
 def started(spark: Spark) -> SparkSession:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,7 +33,8 @@ SCHEMA = arrow_schema(COLUMNS)
 
 _REPORT = "report_json"
 _FINISHED_WITH_DATA = ("success",)
-RESET, RESTORED = "reset", "restored"
+RESET: Final = "reset"
+RESTORED: Final = "restored"
 
 
 def append_run(path: str, files: Path | None, report: RunReport, environment: str | None) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.tables import Lakehouse
+
+if TYPE_CHECKING:
+    from lakelogic_assets.spark.sources.reference_cache import ReferenceCache
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class Scope:
     started_at: datetime
     warn: Callable[[str], None]
     links: Mapping[str, DataFrame] = field(default_factory=dict)
+    references: ReferenceCache | None = None
+    """What the contracts of one run read only once; without it every contract reads its links itself."""
 
     @property
     def frame_names(self) -> tuple[str, ...]:

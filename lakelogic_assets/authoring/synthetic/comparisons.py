@@ -152,7 +152,8 @@ def _leaf(node: exp.Expr) -> Iterator[Comparison]:
         if subject and isinstance(node.expression, exp.Null):
             yield replace(subject, sign="null")
     elif type(node) in _SIGNS:
-        yield from _binary(node, _SIGNS[type(node)], subject)
+        sign = _SIGNS[type(node)]
+        yield from _binary(node, _OPPOSITE[sign] if node.args.get("negate") else sign, subject)
 
 
 def _binary(node: exp.Expr, sign: Sign, subject: Comparison | None) -> Iterator[Comparison]:

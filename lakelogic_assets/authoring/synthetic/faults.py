@@ -12,8 +12,9 @@ from lakelogic_assets.authoring.synthetic.rules import NOWHERE, broken_by
 from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file, traces_to_file
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.quality import Unique
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.contract.rules import RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.contract.sql import expression_facts
 from lakelogic_assets.plan.synthetic import (
     Change,
@@ -55,8 +56,10 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
     protected = frozenset(_protected(registry, contract))
     found: list[Fault] = []
     unbroken: dict[str, str] = {}
+    doubled: list[str] = []
+    held_before: frozenset[tuple[str | None, str]] = frozenset()
     for judge in judges(registry, contract):
-        planner = _Planner(judge, contract, feed, protected, typed=typed)
+        planner = _Planner(judge, contract, feed, protected, held_before)
         for rule in row_rules(judge):
             name = f"{judge.table}: {rule.name}"
             try:
@@ -64,12 +67,30 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
             except _UnbreakableError as reason:
                 unbroken[name] = str(reason)
         found += [] if typed else planner.of_types()
-        unbroken |= {f"{judge.table}: {rule.name}": "it is about all rows together" for rule in dataset_rules(judge)}
+        if judge.key == contract.key:
+            held_before = frozenset((fault.column, fault.how) for fault in found)
+        for each in dataset_rules(judge):
+            name = f"{judge.table}: {each.name}"
+            if _notices_copies(judge, contract, feed, each):
+                doubled.append(name)
+            else:
+                unbroken[name] = "it is about all rows together"
     if not found:
         found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
     if feed.key:
-        found.append(Fault("duplicate row"))
+        found.append(Fault("duplicate row", noticed_by=tuple(doubled)))
     return Breaker(_merged(found), dict(_admitted(registry, contract, feed)), unbroken)
+
+
+def _notices_copies(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> bool:
+    """Whether a rule wants every key once and nothing removes a second one before."""
+    if not isinstance(rule.test, Unique):
+        return False
+    removing = (ops.Deduplicate, ops.DeduplicateByLatest)
+    steps = [*judge.transformations, *contract.transformations]
+    traced = (trace_to_file(judge, contract, name) for name in rule.columns)
+    in_file = all(each is not None and each.column in feed.by_name for each in traced)
+    return in_file and not any(isinstance(step.operation, removing) for step in steps)
 
 
 def _merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
@@ -86,13 +107,19 @@ class _Planner:
     """Turns what breaks a judge's rules into changes of the file's columns."""
 
     def __init__(
-        self, judge: Contract, contract: Contract, feed: Feed, protected: frozenset[str], *, typed: bool
+        self,
+        judge: Contract,
+        contract: Contract,
+        feed: Feed,
+        protected: frozenset[str],
+        held_before: frozenset[tuple[str | None, str]],
     ) -> None:
+        """`held_before` are columns and what is wrong with them where the contract itself lets no row through."""
         self._judge = judge
         self._contract = contract
         self._columns = feed.by_name
         self._protected = protected
-        self._typed = typed
+        self._held_before = held_before
 
     def of_rule(self, rule: RowRule, name: str) -> list[Fault]:
         """A fault for every way to break the rule; raises where there is none."""
@@ -124,7 +151,10 @@ class _Planner:
             raise _UnbreakableError("nothing has to change for it")
         # First what is wrong, then what only makes the rule apply.
         ordered = sorted(changes.values(), key=lambda each: self._is_listed(each))
-        return Fault(how, tuple(ordered), (name,))
+        fault = Fault(how, tuple(ordered), (name,))
+        if (fault.column, fault.how) in self._held_before:
+            raise _UnbreakableError(f"{self._contract.table} holds such rows back")
+        return fault
 
     def _is_known(self, comparison: Comparison, changes: Mapping[str, Change]) -> bool:
         return any(self._is_listed(each) for each in changes.values() if each.column == comparison.column)
@@ -145,7 +175,7 @@ class _Planner:
 
     def _values(self, comparison: Comparison, column: ColumnPlan, rule: RowRule) -> tuple[Any, ...]:
         listed = tuple(value for value in _listed(column) if comparison.holds(value))
-        if listed and comparison.sign in ("<>", "not in"):
+        if listed and NOWHERE not in comparison.values and comparison.sign in ("<>", "not in"):
             return listed
         if column.name in self._protected:
             raise _UnbreakableError(f"`{column.name}` steers which rows are read")
@@ -183,7 +213,7 @@ class _Planner:
             if {"map_values", "split", "explode"} & traced.steps or _computed_early(judge, field_.name):
                 continue
             values = _BAD_NUMBERS if is_number(field_.spark_type) else _BAD_DAYS if field_.spark_type in TIMES else ()
-            if values:
+            if values and (traced.column, "unparsable") not in self._held_before:
                 yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",))
 
 
@@ -211,7 +241,8 @@ def _listed(column: ColumnPlan) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(values))
         case Operation(script):
             return tuple(dict.fromkeys(script))
-    return ()
+        case _:
+            return ()
 
 
 def _held(values: Sequence[Any], column: ColumnPlan, reads_as: str) -> Iterator[Any]:
@@ -267,7 +298,7 @@ def _protected(registry: Registry, contract: Contract) -> Iterator[str]:
         source, target = judge.source, judge.materialization
         named = [*target.partition_by, target.reprocess_date_column]
         if source is not None:
-            named += [source.watermark_field, source.cdc_op_field, source.cdc_timestamp_field]
+            named += [source.watermark_field, source.cdc_timestamp_field]
             named += source.partition_filters
         for step in judge.transformations:
             if isinstance(step.operation, ops.Filter):

@@ -44,7 +44,8 @@ def narrowed(strategy: Strategy, hints: Hints) -> Strategy:
             if listed := _listed(plain):
                 return Choice(listed)
             return _matching(strategy, hints)
-    return strategy
+        case _:
+            return strategy
 
 
 def _listed(demands: Sequence[Comparison]) -> tuple[Any, ...]:

@@ -105,12 +105,13 @@ def _part(operator: str, argument: Any, chance: Random | None) -> Iterator[str]:
             branches = argument[1]
             yield from _places(chance.choice(branches) if chance else branches[0], chance)
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            yield from _repeated(*argument, chance)
+            yield from _repeated(argument, chance)
         case _:
             raise _NotUnderstoodError
 
 
-def _repeated(least: int, most: Any, tree: Any, chance: Random | None) -> Iterator[str]:
+def _repeated(argument: tuple[int, Any, Any], chance: Random | None) -> Iterator[str]:
+    least, most, tree = argument
     usual = max(least, min(int(most), _USUAL_REPEAT))
     for _ in range(chance.randint(least, usual) if chance else usual):
         yield from _places(tree, chance)
@@ -129,6 +130,8 @@ def _class(items: Sequence[tuple[Any, Any]]) -> str:
                 letters += map(chr, range(argument[0], min(argument[1], argument[0] + 255) + 1))
             case "CATEGORY":
                 letters += _CATEGORIES.get(str(argument), "")
+            case _:
+                raise _NotUnderstoodError
     found = _without(_LETTERS, set(letters)) if negated else "".join(dict.fromkeys(letters))
     if not found:
         raise _NotUnderstoodError

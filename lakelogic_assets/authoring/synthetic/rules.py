@@ -54,6 +54,8 @@ def _shorthand(rule: RowRule) -> Iterator[Comparison]:
             yield Comparison(name, "regex", (str(pattern),))
         case AcceptedLength(max_length):
             yield Comparison(name, "<=", (Decimal(max_length),), of_length=True)
+        case _:
+            return
 
 
 def _bounds(rule: RowRule) -> Iterator[Comparison]:

@@ -21,7 +21,7 @@ class Wish:
     rows: int = 200
     invalid: float = 0.02
     thorough: bool = False
-    """Whether every day breaks each rule, though that be more rows than the share that was asked for."""
+    """Whether the days together break each rule, though that be more rows than the share that was asked for."""
 
 
 def plan_sizes(
@@ -30,6 +30,7 @@ def plan_sizes(
     faults: Mapping[Key, Sequence[Fault]],
     edges: Mapping[Key, Sequence[Fault]],
     hourly: frozenset[Key],
+    days: Mapping[Key, int],
 ) -> dict[Key, Size]:
     """The size of every feed; fewer rows where its keys cannot tell as many things apart."""
     found: dict[Key, Size] = {}
@@ -40,22 +41,24 @@ def plan_sizes(
             feed = feeds[key]
             of_keys = [feed.by_name[name].strategy for name in feed.key]
             parents = {each.contract: size_of(each.contract).sound for each in of_keys if isinstance(each, Reference)}
-            sized = _size(feed, wish, len(faults[key]), len(edges[key]), parents)
+            # The ways to break rows take turns from day to day, so a day needs only its part of them.
+            least = -(-len(faults[key]) // max(days[key], 1))
+            sized = _size(feed, wish, len(faults[key]) and max(least, 1), len(edges[key]), parents)
             found[key] = Size(sized.sound, sized.odd, sized.edges, _slots(sized.rows) if key in hourly else 1)
         return found[key]
 
     return {key: size_of(key) for key in feeds}
 
 
-def _size(feed: Feed, wish: Wish, faults: int, edges: int, parents: Mapping[Key, int]) -> Size:
+def _size(feed: Feed, wish: Wish, least: int, edges: int, parents: Mapping[Key, int]) -> Size:
     listed = math.prod(key_values(feed.by_name[name].strategy, parents) for name in feed.key) if feed.key else 0
     counts = any(isinstance(feed.by_name[name].strategy, Serial) for name in feed.key)
     room = feed.serial.capacity if feed.serial else None
     rows = wish.rows if room is None else min(wish.rows, room)
     # Rounded first: 0.07 * 100 is a little more than 7.
-    odd = min(math.ceil(round(rows * wish.invalid, 9)), rows) if faults else 0
+    odd = min(math.ceil(round(rows * wish.invalid, 9)), rows) if least else 0
     if wish.thorough and wish.invalid:
-        odd = max(odd, faults)
+        odd = max(odd, least)
     sound = max(rows - odd, min(rows, 1))
     if room is not None:
         sound = max(min(sound, room - odd - edges), 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pyspark.errors import AnalysisException
@@ -14,7 +16,8 @@ from lakelogic_assets.errors import NotFoundError, SourceError
 from lakelogic_assets.spark.identifiers import column, find_column
 from lakelogic_assets.spark.sources.files import FORMATS, FileSet, format_of, read_file_set
 from lakelogic_assets.spark.sources.listing import list_files
-from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH
+from lakelogic_assets.spark.sources.reference_cache import Reference, ReferenceCache
+from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat, SourceSnapshot
 from lakelogic_assets.spark.tables import Lakehouse, is_uri
 
 _DEFAULT_TYPE: Final = "parquet"
@@ -30,43 +33,89 @@ class HasSession(Protocol):
     def spark(self) -> SparkSession: ...
     @property
     def lakehouse(self) -> Lakehouse: ...
+    @property
+    def references(self) -> ReferenceCache | None: ...
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a link reads, and which state of it: a version of a table, or a list of files."""
+
+    path: str
+    version: int | None = None
+    files: tuple[FileStat, ...] | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """None where nobody here knows what Spark will find."""
+        if self.version is None and self.files is None:
+            return None
+        return SourceSnapshot(files=self.files or (), version=self.version, description=self.path).identity
 
 
 def read_link(scope: HasSession, link: Link) -> DataFrame:
     """The link's rows: loaded, then queried or filtered, then cut down to its columns."""
-    frame = _queried(scope, link, _loaded(scope, link))
-    if link.columns:
-        frame = frame.select(*[_column(frame, link, name) for name in link.columns])
+    place = _placed(scope.lakehouse, link)
+    identity = place.identity
+    if scope.references is None or identity is None:
+        frame = _read(scope.spark, scope.lakehouse, link, place)
+    else:
+        reference = Reference(_what(link, place.path), identity)
+        frame = scope.references.frame(
+            scope.spark, reference, lambda session: _read(session, scope.lakehouse, link, place)
+        )
     return F.broadcast(frame) if link.broadcast else frame
 
 
-def _loaded(scope: HasSession, link: Link) -> DataFrame:
-    lakehouse = scope.lakehouse
+def _what(link: Link, path: str) -> str:
+    """All that decides what a link's rows look like; its name matters only to a query that uses it."""
+    told = link.model_dump(exclude={"name", "path", "table", "broadcast"} if not link.query else {"broadcast"})
+    return json.dumps({**told, "place": path}, sort_keys=True, default=str)
+
+
+def _read(spark: SparkSession, lakehouse: Lakehouse, link: Link, place: _Place) -> DataFrame:
+    frame = _queried(spark, link, _loaded(spark, lakehouse, link, place))
+    if link.columns:
+        frame = frame.select(*[_column(frame, link, name) for name in link.columns])
+    return frame
+
+
+def _placed(lakehouse: Lakehouse, link: Link) -> _Place:
     if link.table_name is not None:
-        return _table(scope, link, lakehouse.table_path(link.table or link.path or ""), link.table_name)
+        return _table(lakehouse, link, lakehouse.table_path(link.table or link.path or ""), link.table_name)
     place = lakehouse.file_path(link.path or "")
     if link.type in _TABLES or lakehouse.exists(place):
-        return _table(scope, link, place, place)
-    return _typed(_files(scope, link, place), link)
-
-
-def _table(scope: HasSession, link: Link, path: str, name: str) -> DataFrame:
-    if not scope.lakehouse.exists(path):
-        raise NotFoundError(f"The link `{link.name}` reads {name}, and there is no Delta table at {path}.")
-    return scope.lakehouse.read(scope.spark, path, scope.lakehouse.version(path))
-
-
-def _files(scope: HasSession, link: Link, place: str) -> DataFrame:
-    declared = None if link.type == _DEFAULT_TYPE else link.type
+        return _table(lakehouse, link, place, place)
     if is_uri(place):
-        return read_file_set(scope.spark, FileSet(place, format_of(declared or _DEFAULT_TYPE, place), {}, None))
+        return _Place(place)
     files = tuple(list_files(place))
     if not files:
         raise NotFoundError(f"The link `{link.name}` reads {place}, and there is nothing.")
+    return _Place(place, files=files)
+
+
+def _table(lakehouse: Lakehouse, link: Link, path: str, name: str) -> _Place:
+    version = lakehouse.version(path)
+    if version is None:
+        raise NotFoundError(f"The link `{link.name}` reads {name}, and there is no Delta table at {path}.")
+    return _Place(path, version=version)
+
+
+def _loaded(spark: SparkSession, lakehouse: Lakehouse, link: Link, place: _Place) -> DataFrame:
+    if place.version is not None:
+        return lakehouse.read(spark, place.path, place.version)
+    return _typed(_files(spark, link, place), link)
+
+
+def _files(spark: SparkSession, link: Link, place: _Place) -> DataFrame:
+    declared = None if link.type == _DEFAULT_TYPE else link.type
+    if place.files is None:
+        kind = format_of(declared or _DEFAULT_TYPE, place.path)
+        return read_file_set(spark, FileSet(place.path, kind, {}, None))
     # The type that a link has by default says less than the name of its file.
-    named = declared or (None if _tells_format(place, files[0].path) else _DEFAULT_TYPE)
-    frame = read_file_set(scope.spark, FileSet(place, format_of(named, place, files), {}, files))
-    return frame.drop(SOURCE_PATH)
+    named = declared or (None if _tells_format(place.path, place.files[0].path) else _DEFAULT_TYPE)
+    kind = format_of(named, place.path, place.files)
+    return read_file_set(spark, FileSet(place.path, kind, {}, place.files)).drop(SOURCE_PATH)
 
 
 def _tells_format(*paths: str) -> bool:
@@ -118,12 +167,12 @@ def _kind(found: dict[str, Any], index: int) -> str | None:
     return "double" if found[f"double{index}"] else "boolean" if found[f"truth{index}"] else None
 
 
-def _queried(scope: HasSession, link: Link, frame: DataFrame) -> DataFrame:
+def _queried(spark: SparkSession, link: Link, frame: DataFrame) -> DataFrame:
     try:
         if link.query:
             # The loaded rows are called by the link's own name, which its steps and rules use later for the result.
             frame.createOrReplaceTempView(link.name)
-            return scope.spark.sql(to_spark(link.query.replace("{link}", link.name)))
+            return spark.sql(to_spark(link.query.replace("{link}", link.name)))
         return frame.where(to_spark(link.filter)) if link.filter else frame
     except AnalysisException as error:
         what = "query" if link.query else "filter"

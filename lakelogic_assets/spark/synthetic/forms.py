@@ -54,7 +54,8 @@ class Made:
                 return f"to_json({self.sql})"
             case "BINARY":
                 return f"base64({self.sql})"
-        return f"cast({self.sql} as string)"
+            case _:
+                return f"cast({self.sql} as string)"
 
     @property
     def is_bare_in_json(self) -> bool:

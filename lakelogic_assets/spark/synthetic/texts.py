@@ -28,7 +28,8 @@ def pooled(pool: Pool, person: Dice, dice: Dice, record: Record, numbers: Sequen
         case "url":
             domain = _one_of(pools.MAIL_DOMAINS, dice, numbers)
             return f"concat('https://', {domain}, '/', {_one_of(words('word'), dice, (*numbers, '1'))})"
-    return _one_of(words(pool), dice, numbers)
+        case _:
+            return _one_of(words(pool), dice, numbers)
 
 
 def _one_of(texts: Sequence[str], dice: Dice, numbers: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from lakelogic_assets.plan.synthetic import (
     Operation,
     Ordinal,
     Pattern,
+    Pool,
     Pooled,
     Reference,
     Serial,
@@ -113,21 +114,13 @@ class Values:
                 made = [self._made(each, batch, column, record, (*numbers, str(n))).typed(inner) for n in range(most)]
                 count = f"cast(1 + {dice.below(most, *numbers, '0')} as int)"
                 return Made(f"slice(array({', '.join(made)}), 1, {count})", f"ARRAY<{inner}>")
-            case Pattern(text):
-                return Made(digits(text, dice.roll(*numbers)), "STRING")
-            case Number(low, high, scale):
-                unit = 10**scale
-                first, steps = math.ceil(low * unit), int((high - low) * unit)
-                return Made(f"({first} + {dice.below(steps + 1, *numbers)})", UNITS, scale)
-            case Within():
-                return _within(strategy, dice, numbers)
-            case Nothing():
-                return Made(f"cast(null as {column.type})", column.type)
+            case Pattern() | Number() | Within() | Nothing():
+                return _drawn(strategy, column, dice, numbers)
             case _:
                 assert_never(strategy)
 
-    def _words(self, pool: str) -> Sequence[str]:
-        return pools.words(pool, self._locale, self._seed)  # type: ignore[arg-type]
+    def _words(self, pool: Pool) -> Sequence[str]:
+        return pools.words(pool, self._locale, self._seed)
 
     def _own(
         self, strategy: Serial | Ordinal | Operation | Stage | OnDay, batch: Batch, column: ColumnPlan, record: Record
@@ -176,7 +169,8 @@ class Values:
         day = record.born if batch.feed.kind == "changes" else record.day
         place = key_place(self._batches, batch, column.name)
         pick = place.of(record.number) if place else self._of(batch, column.name).below(count, *numbers)
-        chosen = sound(target, self._seed, day if target.feed.is_dated else "0L", pick)
+        there = day if target.only_day is None else f"{target.only_day}L"
+        chosen = sound(target, self._seed, there, pick)
         return self.value(target, target.feed.by_name[strategy.column], chosen)
 
     def _chosen(self, values: Sequence[object], batch: Batch, column: ColumnPlan, record: Record, draw: str) -> Made:
@@ -237,6 +231,23 @@ def _listed(values: Sequence[object], column: ColumnPlan, index: str) -> Made:
         return Made(f"{stock(texts)}[cast({index} as int)]", "STRING")
     listed = ", ".join(literal(each, column.type) for each in values)
     return Made(f"array({listed})[cast({index} as int)]", column.type)
+
+
+def _drawn(
+    strategy: Pattern | Number | Within | Nothing, column: ColumnPlan, dice: Dice, numbers: tuple[str, ...]
+) -> Made:
+    """A value that depends on the dice alone."""
+    match strategy:
+        case Pattern(text):
+            return Made(digits(text, dice.roll(*numbers)), "STRING")
+        case Number(low, high, scale):
+            unit = 10**scale
+            first, steps = math.ceil(low * unit), int((high - low) * unit)
+            return Made(f"({first} + {dice.below(steps + 1, *numbers)})", UNITS, scale)
+        case Within():
+            return _within(strategy, dice, numbers)
+        case Nothing():
+            return Made(f"cast(null as {column.type})", column.type)
 
 
 def _within(strategy: Within, dice: Dice, numbers: tuple[str, ...]) -> Made:
