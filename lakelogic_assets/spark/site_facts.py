@@ -18,6 +18,7 @@ from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.rule_words import rule_in_words
 from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.report.dashboard import summarise
+from lakelogic_assets.report.dashboard_records import ProductQuality
 from lakelogic_assets.report.dashboard_runs import attempt_of
 from lakelogic_assets.report.site_records import (
     Consumer,
@@ -33,7 +34,7 @@ from lakelogic_assets.report.site_records import (
 )
 from lakelogic_assets.spark.quality_facts import product_of, runs_of
 from lakelogic_assets.spark.quarantined import quarantined
-from lakelogic_assets.spark.site_words import governance, how_it_is_made, of_domain, service_levels, step_text
+from lakelogic_assets.spark.site_words import Places, governance, how_it_is_made, of_domain, service_levels, step_text
 from lakelogic_assets.spark.workspace import Workspace
 
 _RUNS_SHOWN = 12
@@ -46,10 +47,11 @@ def gather(registry: Registry, sorted_out: Sorted, workspace: Workspace) -> Site
     now = datetime.now(UTC)
     contracts = registry.contracts
     runs = runs_of(contracts.values(), workspace)
-    running = [contract for contract in contracts.values() if contract.place.enabled]
-    quality = summarise(runs, [product_of(contract) for contract in running], now)
-    told = _Telling(registry, workspace, _by_contract(runs), {each.product.key: each for each in quality.products})
+    quality = summarise(runs, [product_of(contract) for contract in sorted_out.sound], now)
     project = workspace.project
+    left_out = {each.key: each.reasons(project) for each in sorted_out.left_out}
+    told = _Telling(registry, workspace, _by_contract(runs), left_out)
+    told.quality = {each.product.key: each for each in quality.products}
     return Site(
         name=project.root.name or "contracts",
         environment=project.environment,
@@ -87,11 +89,19 @@ def _by_contract(runs: Sequence[Row]) -> dict[str, list[Row]]:
 class _Telling:
     """What is the same for all contracts while their facts are put together."""
 
-    def __init__(self, registry: Registry, workspace: Workspace, runs: Mapping[str, list[Row]], quality: Any) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        workspace: Workspace,
+        runs: Mapping[str, list[Row]],
+        left_out: Mapping[Key, Sequence[str]],
+    ) -> None:
         self.registry = registry
         self.workspace = workspace
         self.runs = runs
-        self.quality = quality
+        self.left_out = left_out
+        self.quality: Mapping[str, ProductQuality] = {}
+        self.places = Places(workspace.project.root, workspace.root)
         self.external: dict[Key, list[str]] = defaultdict(list)
         for edge in registry.graph.external:
             self.external[edge.downstream].append(edge.upstream[0])
@@ -101,7 +111,6 @@ class _Telling:
         owner, contacts = _people(contract)
         runs = self.runs.get("/".join(contract.key), [])
         held = self._quarantine(contract)
-        root = self.workspace.project.root
         return ContractFacts(
             key=name,
             table=contract.table,
@@ -113,20 +122,20 @@ class _Telling:
             owner=owner,
             contacts=contacts,
             chips=_chips(contract),
-            enabled=contract.place.enabled,
-            idle_because=_idle(contract),
+            enabled=name in self.quality,
+            idle_because=_idle(contract, self.left_out.get(contract.key)),
             fields=tuple(self._field(contract, key, field) for field in contract.model.fields),
             rules=tuple(_rules(contract, runs)),
             promises=service_levels(contract),
-            made=how_it_is_made(contract, root),
+            made=how_it_is_made(contract, self.places),
             steps=tuple(Step(step.effective_phase, step.kind, step_text(step)) for step in contract.transformations),
             external=tuple(dict.fromkeys(self.external.get(key, ()))),
             consumers=tuple(_consumers(contract.downstream)),
-            runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
+            runs=tuple(_run(row, self.places) for row in runs[:_RUNS_SHOWN]),
             quarantined=held[0],
             quarantine_by_reason=held[1],
             notes=tuple(self._notes(self.registry.merged[key])),
-            quality=self.quality.get(name) if contract.place.enabled else None,
+            quality=self.quality.get(name),
         )
 
     def _quarantine(self, contract: Contract) -> tuple[int, tuple[tuple[str, int], ...]]:
@@ -151,19 +160,19 @@ class _Telling:
         )
 
     def _notes(self, merged: Merged) -> Iterator[str]:
-        path, root = merged.document.path, self.workspace.project.root
+        path = merged.document.path
         for problem in self.registry.problems:
             if path is not None and problem.location.file == path:
-                yield str(problem).replace(f"{root}/", "")
+                yield self.places.shown(str(problem))
 
 
 def _one_line(text: str | None) -> str | None:
     return " ".join(text.split()) if text else None
 
 
-def _idle(contract: Contract) -> str | None:
+def _idle(contract: Contract, errors: Sequence[str] | None) -> str | None:
     if contract.place.enabled:
-        return None
+        return f"Left out because of errors: {' '.join(errors)}" if errors else None
     return "Not run: its registry has switched it off." if contract.place.registered else "Not run: it is in no index."
 
 
@@ -238,7 +247,7 @@ def _rule(on: str, rule: RowRule | DatasetRule, failed: int | None, passed: bool
     return RuleFacts(rule.name, on, rule.phase, rule.severity, rule.category, rule_in_words(rule), failed, passed)
 
 
-def _run(row: Row) -> RunFacts:
+def _run(row: Row, places: Places) -> RunFacts:
     attempt = attempt_of(row)
     return RunFacts(
         at=attempt.ended,
@@ -248,7 +257,7 @@ def _run(row: Row) -> RunFacts:
         good=attempt.good,
         quarantined=attempt.quarantined,
         seconds=attempt.seconds,
-        note=attempt.reason or None,
+        note=places.shown(attempt.reason) or None,
     )
 
 

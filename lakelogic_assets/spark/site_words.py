@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def _levels(contract: Contract) -> Iterator[tuple[str, str]]:
     for name in ("availability", "completeness"):
         objective = getattr(contract.service_levels, name)
         if objective is not None and objective.threshold is not None:
-            yield name.capitalize(), f"{objective.threshold}"
+            said = objective.threshold
+            yield name.capitalize(), f"at least {said:g}%" if isinstance(said, int | float) else said
     if contract.schedule or contract.frequency:
         yield "Schedule", contract.schedule or contract.frequency or ""
 
@@ -107,16 +109,27 @@ def _governance(registry: Mapping[str, Any], compliance: Mapping[str, Any]) -> I
         yield "Budget a month", f"{budget['monthly_limit']:,} {cost.get('currency') or ''}".strip()
 
 
-def how_it_is_made(contract: Contract, root: Path) -> Pairs:
-    return tuple((name, value) for name, value in _made(contract, root) if value)
+@dataclass(frozen=True)
+class Places:
+    """Paths as a reader on another machine understands them."""
+
+    project: Path
+    lake: Path
+
+    def shown(self, text: str) -> str:
+        return text.replace(str(self.lake), "{storage_root}").replace(f"{self.project}/", "")
 
 
-def _made(contract: Contract, root: Path) -> Iterator[tuple[str, str]]:
+def how_it_is_made(contract: Contract, places: Places) -> Pairs:
+    return tuple((name, places.shown(value)) for name, value in _made(contract) if value)
+
+
+def _made(contract: Contract) -> Iterator[tuple[str, str]]:
     path, source, written = contract.place.path, contract.source, contract.materialization
     if source is not None:
         place = source.table or source.path or source.type or ""
         form = f" ({source.format})" if source.format else ""
-        yield "Reads", f"{place.replace(f'{root}/', '')}{form}"
+        yield "Reads", f"{place}{form}"
         strategy = source.watermark_strategy if source.load_mode != "full" else None
         yield "Load", f"{source.load_mode}{f', by {strategy}' if strategy else ''}"
     yield "Links", ", ".join(link.name for link in contract.links)
@@ -128,7 +141,7 @@ def _made(contract: Contract, root: Path) -> Iterator[tuple[str, str]]:
     yield "External logic", contract.external_logic.path if contract.external_logic else ""
     yield "Extraction", contract.extraction.provider if contract.extraction else ""
     yield "Grain", contract.model.grain or ""
-    yield "File", str(path.relative_to(root)) if path and path.is_relative_to(root) else (path.name if path else "")
+    yield "File", str(path or "")
 
 
 def step_text(step: Transformation) -> str:

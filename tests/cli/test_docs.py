@@ -11,7 +11,7 @@ import pytest
 
 from lakelogic_assets.project import shipped_example
 from tests.cli.conftest import ROOT, Call
-from tests.report.site_pages import broken_links
+from tests.report.site_pages import broken_links, read
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,6 +35,21 @@ def test_the_example_has_a_site_without_a_broken_link(example: Path) -> None:
     assert "contracts/retail.silver_crm_customers.html" in pages
     assert "domains/insurance.html" in pages
     assert broken_links(pages) == []
+
+
+def test_a_contract_of_the_example_is_told_as_it_is_written(example: Path) -> None:
+    pages = {name: " ".join(" ".join(read(text).words).split()) for name, text in written(example).items()}
+    told = pages["contracts/retail.silver_crm_customers.html"]
+    for expected in (
+        "masked: hash", "at most 7 characters", "one of DE, AT, CH, NL, FR", "email_regex_match", "retail-oncall@example.com",
+        "at most 2 d, by updated_at", "at least 80%", "incremental, by max_target", "cust_id: customer_id", "never ran",
+        "contracts/retail/crm/silver_crm_customers.yaml",
+    ):  # fmt: skip
+        assert expected in told, expected
+    domain = pages["domains/retail.html"]
+    assert "from crm" in domain
+    assert "Quarantined rows at most 15.00%" in domain
+    assert str(example.parent) not in "".join(pages.values())
 
 
 def test_the_site_is_told_to_programs(call: Call, shop: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic_assets.cli.run import found, sound_keys
+from lakelogic_assets.cli.selecting import found, sound_keys
 from lakelogic_assets.errors import ContractError, NotFoundError
 from lakelogic_assets.project import Project
 from tests.cli.conftest import ORDERS, Call

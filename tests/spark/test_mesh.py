@@ -160,6 +160,7 @@ def _judge_site(mesh: Mesh, folder: Path) -> None:
     assert "2 rows" in told
     index = " ".join(read(pages["index.html"]).words)
     assert "broken/_domain.yaml:2:1" in index
+    assert "Left out because of errors" in pages["contracts/broken.bronze_feed_news.html"]
     assert "domains/shared.html" in pages
 
 
