@@ -4,8 +4,10 @@ LakeLogicError
 ├── ContractError     the YAML is wrong: carries every Problem found, not only the first
 ├── ProjectError      the project folder, its resources or its environment are wrong
 ├── NotFoundError     a contract, a table or an error code that was asked for does not exist
+├── RequestError      what was asked for makes no sense: days that end before they begin, a sign-off for another run
 └── EngineError       a run cannot go on
     ├── LockedError       another process writes the table (retryable)
+    ├── TimedOutError     a run took longer than it may
     ├── JvmDiedError      Spark's JVM is gone; a new one starts on next use (retryable)
     ├── SchemaError       rows do not fit the table and the policy forbids a change
     ├── EmptySourceError  nothing to read where the contract wants something
@@ -52,6 +54,10 @@ class NotFoundError(LakeLogicError):
         super().__init__(message + hint)
 
 
+class RequestError(LakeLogicError):
+    """An operator asked for something that cannot be meant; the message says what to ask for instead."""
+
+
 class EngineError(LakeLogicError):
     """A run cannot go on; the message is one sentence, Spark's own story goes to the debug log."""
 
@@ -60,6 +66,10 @@ class LockedError(EngineError):
     """Another process writes the table; trying again later is right."""
 
     retryable = True
+
+
+class TimedOutError(EngineError):
+    """A run was ended because it took longer than its contract or its operator allows."""
 
 
 class JvmDiedError(EngineError):

@@ -45,7 +45,14 @@ PARTITIONS_EXTENSION: Final = f"{EXTENSION_PREFIX}partitions"
 AUTOMATION_EXTENSION: Final = f"{EXTENSION_PREFIX}automation"
 UPSTREAM_FRESHNESS_EXTENSION: Final = f"{EXTENSION_PREFIX}upstream_freshness"
 
+SECRET_WORDS: Final = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "webhook"),
+    *("api_key", "private_key", "access_key", "account_key"),
+)
+"""A setting whose name holds one of these has a value that is not shown and not kept."""
+
 LAYERS: Final = ("reference", "bronze", "silver", "gold")
+EVERY_LAYER: Final = "_all"
 LAYER_SYNONYMS: Final = {
     "raw": "bronze",
     "landing": "bronze",

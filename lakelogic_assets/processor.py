@@ -12,8 +12,9 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.project import DEFAULT_ENVIRONMENT, ENVIRONMENT_VARIABLE, Project, find_project
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.destination import Destination
-from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.frames import DataFrame, SparkSession
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.session import local_session
 from lakelogic_assets.spark.validate import judge_frame
 from lakelogic_assets.spark.workspace import Workspace

@@ -12,17 +12,26 @@ from lakelogic_assets.errors import ProjectError
 
 PROJECT_VARIABLE = "LAKELOGIC_PROJECT_DIR"
 ENVIRONMENT_VARIABLE = "LAKELOGIC_ENV"
+RESOURCES_VARIABLE = "LAKELOGIC_RESOURCES_DIR"
 DEFAULT_ENVIRONMENT = "local"
 _PARTS = (names.SYSTEM_FILE, names.DOMAIN_FILE)
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder with contracts; `values` are laid over the registries' environment values."""
+    """A folder with contracts; `values` are laid over the registries' environment values.
+
+    `resources` is a folder of resources elsewhere: a deployment's own, for a project that is not to be touched.
+    """
 
     root: Path
     environment: str = DEFAULT_ENVIRONMENT
     values: Mapping[str, str] = field(default_factory=dict)
+    resources: Path | None = None
+    policy_packs: tuple[str, ...] = ()
+    """Packs that were asked for beside those that contracts and registries name."""
+    policy_packs_folder: Path | None = None
+    """A folder that packs are looked for in before the project's own."""
 
     @property
     def contracts(self) -> Path:
@@ -32,7 +41,9 @@ class Project:
 
     @property
     def resource_files(self) -> tuple[Path, ...]:
-        return tuple(_yaml_files(self.root / "resources"))
+        """The project's own, then those from elsewhere, which win where both declare one name."""
+        elsewhere = _yaml_files(self.resources) if self.resources else ()
+        return (*_yaml_files(self.root / "resources"), *elsewhere)
 
     @property
     def partition_files(self) -> tuple[Path, ...]:
@@ -45,7 +56,8 @@ def find_project(folder: Path | None = None, environment: str | None = None) -> 
     root = (asked or _around(Path.cwd()) or shipped_example()).resolve()
     if not root.is_dir():
         raise ProjectError(f"{root} is not a folder; give a project with --project or {PROJECT_VARIABLE}.")
-    return Project(root, environment or os.environ.get(ENVIRONMENT_VARIABLE) or DEFAULT_ENVIRONMENT)
+    environment = environment or os.environ.get(ENVIRONMENT_VARIABLE) or DEFAULT_ENVIRONMENT
+    return Project(root, environment, resources=_resources_elsewhere())
 
 
 def shipped_example() -> Path:
@@ -56,6 +68,16 @@ def shipped_example() -> Path:
 def _from_variable() -> Path | None:
     value = os.environ.get(PROJECT_VARIABLE)
     return Path(value) if value else None
+
+
+def _resources_elsewhere() -> Path | None:
+    value = os.environ.get(RESOURCES_VARIABLE)
+    if not value:
+        return None
+    folder = Path(value).resolve()
+    if not folder.is_dir():
+        raise ProjectError(f"{RESOURCES_VARIABLE} names {folder}, which is not a folder.")
+    return folder
 
 
 def _around(folder: Path) -> Path | None:

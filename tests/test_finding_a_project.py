@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.processor import _around
-from lakelogic_assets.project import PROJECT_VARIABLE, find_project, shipped_example
+from lakelogic_assets.project import PROJECT_VARIABLE, RESOURCES_VARIABLE, Project, find_project, shipped_example
 
 
 def make(root: Path, *files: str) -> None:
@@ -53,3 +54,23 @@ def test_a_contract_of_a_mesh_belongs_to_the_whole_mesh(tmp_path: Path) -> None:
 def test_a_contract_alone_is_a_project_of_its_own(tmp_path: Path) -> None:
     make(tmp_path, "a.yaml")
     assert _around(tmp_path / "a.yaml", "local").root == tmp_path
+
+
+def test_a_folder_without_any_declarations_is_a_project(tmp_path: Path) -> None:
+    make(tmp_path, "mesh/payments/_domain.yaml")
+    project = find_project(tmp_path / "mesh")
+    assert (project.contracts, project.resource_files, project.partition_files) == (tmp_path / "mesh", (), ())
+
+
+def test_resources_elsewhere_come_after_the_projects_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "mesh/resources/local.yaml", "deploy/local.yaml")
+    monkeypatch.setenv(RESOURCES_VARIABLE, str(tmp_path / "deploy"))
+    files = find_project(tmp_path / "mesh").resource_files
+    assert files == (tmp_path / "mesh/resources/local.yaml", tmp_path / "deploy/local.yaml")
+    assert Project(tmp_path / "mesh").resource_files == files[:1]
+
+
+def test_a_folder_of_resources_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RESOURCES_VARIABLE, str(tmp_path / "deploy"))
+    with pytest.raises(ProjectError, match="LAKELOGIC_RESOURCES_DIR"):
+        find_project(tmp_path)

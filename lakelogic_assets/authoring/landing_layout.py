@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from lakelogic_assets.authoring.landing_files import FileForm, Format
+from lakelogic_assets.authoring.documents import document_lines
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.roots import is_inside
 from lakelogic_assets.contract.source import PostIngestion, Source
+from lakelogic_assets.plan.synthetic import FileForm, Format
 from lakelogic_assets.project import Project
 
 _FORMATS: Final[dict[str, Format]] = {
     "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
+    "pdf": "pdf",
 }  # fmt: skip
 _FILE_SOURCES: Final = frozenset(
     (None, "landing", "file", "files", "local", "csv", "json", "parquet", "s3", "gcs", "adls", "azure", "abfss")
@@ -25,6 +28,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _GLOB = re.compile(r"[*?\[{]")
 _CHOICE = re.compile(r"\{([^{},]*)[^{}]*\}")
 _CLASS = re.compile(r"\[!?([^\]])[^\]]*\]")
+_NAMES_AN_HOUR = re.compile(r"%-?[HI]")
 _NAMES_A_DAY = re.compile(r"%-?[dDjFcx]")
 
 
@@ -51,16 +55,24 @@ class Landing:
         """Whether the source reads files of this day."""
         return not (self.first_day and day < self.first_day) and not (self.last_day and day > self.last_day)
 
-    def file(self, day: date | None) -> Path:
-        """The file of a day, or the only one there is."""
+    @property
+    def is_hourly(self) -> bool:
+        return (
+            self.single is None and self.day_format is not None and _NAMES_AN_HOUR.search(self.day_format) is not None
+        )
+
+    def file(self, moment: datetime | None, part: int = 0) -> Path:
+        """The file of a time, or the only one there is; `part` counts those of one time."""
         if self.single is not None:
             return self.single
-        if day is None:
-            return self.folder / self._name("1")
+        if moment is None:
+            return self.folder / self._name(str(part + 1))
+        day = moment.date().isoformat()
+        of_day = f"{day}_{part + 1}" if part else day
         if self.day_format is None:
-            return self.folder / self._name(day.isoformat())
-        folder = self.folder / day.strftime(self.day_format)
-        return folder / self._name("1" if _NAMES_A_DAY.search(self.day_format) else day.isoformat())
+            return self.folder / self._name(of_day)
+        folder = self.folder / moment.strftime(self.day_format)
+        return folder / self._name(str(part + 1) if _NAMES_A_DAY.search(self.day_format) else of_day)
 
     def _name(self, label: str) -> str:
         """A name that the pattern allows: `customers_*.csv` → `customers_1.csv`, `*` → `customers_1.csv`."""
@@ -89,6 +101,8 @@ def landing_of(contract: Contract, project: Project, storage_root: Path) -> Land
     inside = pattern or source.pattern or (source.partition.file_pattern if source.partition else None)
     single = _single(fixed, pattern, inside if source.partition is None else None)
     form, extension = _form(said or source.type, source, single.name if single else inside)
+    if form.format == "pdf" and not document_lines(contract):
+        raise NoLandingError("no pattern tells what its documents say")
     partition = source.partition if pattern is None else None
     return Landing(
         folder=fixed if single is None else single.parent,
@@ -117,8 +131,7 @@ def _placed(path: str, contract: Contract, project: Project, storage_root: Path)
 
 
 def _is_below(path: Path, root: Path) -> bool:
-    real = os.path.realpath(root)
-    return os.path.commonpath([real, os.path.realpath(_fixed(str(path)))]) == real
+    return is_inside(_fixed(str(path)), root)
 
 
 def _absolute(path: str, project: Project, storage_root: Path) -> Path | None:

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 COMMANDS: dict[str, str] = {
     "validate": "lakelogic_assets.cli.validate:validate",
     "run": "lakelogic_assets.cli.run:run",
+    "backfill": "lakelogic_assets.cli.backfill:backfill",
+    "reprocess": "lakelogic_assets.cli.reprocess:reprocess",
+    "resume": "lakelogic_assets.cli.resume:resume",
+    "runs": "lakelogic_assets.cli.runs:runs",
+    "reload": "lakelogic_assets.cli.reload:reload",
+    "approve": "lakelogic_assets.cli.approve:approve",
+    "driver": "lakelogic_assets.cli.driver:driver",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
+    "generate": "lakelogic_assets.cli.generate:generate",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",
@@ -24,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "restore": "lakelogic_assets.cli.restore:restore",
     "audit": "lakelogic_assets.cli.audit:audit",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
+    "docs": "lakelogic_assets.cli.docs:docs",
     "ddl": "lakelogic_assets.cli.ddl:ddl",
     "decrypt": "lakelogic_assets.cli.decrypt:decrypt",
     "explain-error": "lakelogic_assets.cli.explain_error:explain_error",
@@ -42,6 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # `lakelogic graph | head`: the reader has seen enough
         os._exit(1)
     _leave(code)
+
+
+def driver() -> None:
+    """`lakelogic-driver`, the name that others know it by."""
+    main(["driver", *sys.argv[1:]])
 
 
 def _answered(words: list[str]) -> int:

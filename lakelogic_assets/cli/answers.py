@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lakelogic_assets.cli.printing import say, say_json, shown_path
 from lakelogic_assets.cli.problems import github, print_problems, print_summary, summary
 from lakelogic_assets.cli.remembered import Answer, Asked
+from lakelogic_assets.contract.problems import Problem
 
 
 def give(asked: Asked, answer: Answer) -> int:
@@ -12,7 +15,7 @@ def give(asked: Asked, answer: Answer) -> int:
     errors = sum(problem.is_error for problem in answer.problems)
     warnings = len(answer.problems) - errors
     if asked.style == "json":
-        problems = [problem.as_dict() | {"file": shown_path(problem.location.file)} for problem in answer.problems]
+        problems = [_as_dict(problem) for problem in answer.problems]
         counts = {"contracts": answer.contracts, "files": answer.files, "errors": errors, "warnings": warnings}
         say_json(counts | {"problems": problems})
     elif asked.style == "github":
@@ -23,3 +26,8 @@ def give(asked: Asked, answer: Answer) -> int:
         print_problems(answer.problems)
         print_summary(answer.contracts, answer.files, errors, warnings)
     return 1 if errors or (warnings and asked.warnings_as_errors) else 0
+
+
+def _as_dict(problem: Problem) -> dict[str, Any]:
+    where = problem.location
+    return problem.as_dict() | {"file": where.option or shown_path(where.file)}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lakelogic_assets.cli.printing import say, say_json, shown_path
-from lakelogic_assets.cli.run import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import counted, say, say_json
-from lakelogic_assets.cli.run import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import print_table
 
 if TYPE_CHECKING:
-    from lakelogic_assets.contract.resources import PartitionSet
     from lakelogic_assets.plan.window import Window
-    from lakelogic_assets.spark.late import LateReport, LateWindow, Windows
+    from lakelogic_assets.spark.late import LateReport, LateWindow
     from lakelogic_assets.spark.late_tables import Arrived
 
 _COLUMNS = ("asset", "window", "rows", "files", "gone", "arrived with", "built at")
@@ -33,34 +32,19 @@ def late(
     Rows are told apart by the contract's own column of time, so that a line of Monday that is delivered on Thursday
     names Monday. Windows that were never built are listed apart.
     """
-    from lakelogic_assets.contract.settings import settings_of as settings_of_contract
-    from lakelogic_assets.spark.late import late_windows
+    from lakelogic_assets.spark.campaigns import Planner
+    from lakelogic_assets.spark.reprocessing import late_of
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
     registry, project = loaded(settings.project, select or ())
-    workspace = Workspace(project)
-    reports = []
-    for key in chosen_keys(registry, select or ()):
-        contract = registry.contracts[key]
-        declared = workspace.declarations.partitions.get(settings_of_contract(contract).partitions or "")
-        if declared is not None:
-            reports.append(late_windows(contract, workspace, _windows_of(declared)))
+    planner = Planner(registry, Workspace(project))
+    found = (late_of(planner, registry.contracts[key]) for key in chosen_keys(registry, select or ()))
+    reports = [report for report in found if report is not None]
     if settings.as_json:
         say_json([report.as_dict() for report in reports])
     else:
         _print(reports)
-
-
-def _windows_of(declared: PartitionSet) -> Windows:
-    from lakelogic_assets.orchestration.partitions import partition_keys, window_of
-
-    def between(first: datetime, last: datetime) -> Sequence[Window]:
-        # A day more on both sides, since the set counts its days in a zone of its own.
-        days = first.date() - timedelta(days=1), last.date() + timedelta(days=1)
-        return [window_of(declared, key) for key in partition_keys(declared, *days)]
-
-    return between
 
 
 def _print(reports: Sequence[LateReport]) -> None:

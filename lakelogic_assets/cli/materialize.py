@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import complain, say, say_json
-from lakelogic_assets.cli.run import chosen_keys, make_data
+from lakelogic_assets.cli.run import make_data
+from lakelogic_assets.cli.selecting import chosen_keys
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import COLUMNS, print_table
 
@@ -41,6 +42,7 @@ def materialize(
     from lakelogic_assets.orchestration.build import build_location
     from lakelogic_assets.orchestration.launch import instance_of, newest_days, write_dashboard
     from lakelogic_assets.orchestration.launch import materialize as launch
+    from lakelogic_assets.spark.session import local_session
 
     settings = settings_of(ctx)
     project = settings.project
@@ -51,7 +53,8 @@ def materialize(
         registry = location.engine.registry
         if example_data:
             every = [days[0] + timedelta(days=number) for number in range((days[1] - days[0]).days + 1)]
-            make_data(registry, location.engine.workspace.root, project, every, quiet=settings.as_json)
+            workspace = location.engine.workspace
+            make_data(registry, workspace, local_session(conf=workspace.spark_conf), every, quiet=settings.as_json)
         by_key = {product.key: product for product in location.products}
         chosen = [by_key[key] for key in chosen_keys(registry, select or ()) if key in by_key]
         if not settings.as_json:

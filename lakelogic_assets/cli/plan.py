@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import counted, say, say_json, shown_path
-from lakelogic_assets.cli.run import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:

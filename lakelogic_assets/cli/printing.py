@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lakelogic_assets.contract.problems import Location
+
 
 def is_terminal() -> bool:
     """Whether a person is looking; FORCE_COLOR says so for tools that show terminal output."""
@@ -47,6 +49,13 @@ def shown_path(path: Path | str | None) -> str:
     text, here = str(path), str(Path.cwd())
     inside = text.startswith(here + os.sep)
     return text[len(here) + 1 :] if inside else text
+
+
+def shown_place(where: Location, *, column: bool = False) -> str:
+    """`file:line`, or what was typed where there is no file."""
+    if where.option:
+        return where.option
+    return f"{shown_path(where.file)}:{where.line}" + (f":{where.column}" if column else "")
 
 
 def counted(number: int, noun: str) -> str:

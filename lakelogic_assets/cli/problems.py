@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lakelogic_assets.cli.printing import console, counted, is_terminal, say, shown_path
+from lakelogic_assets.cli.printing import console, counted, is_terminal, say, shown_path, shown_place
 from lakelogic_assets.contract.codes import CODES
 from lakelogic_assets.contract.problems import Problem
 
@@ -32,17 +32,17 @@ def print_problems(problems: Sequence[Problem]) -> None:
 
 def plain(problem: Problem) -> str:
     """`file:line:column: error LL101: what is wrong. What to do.`"""
-    where = problem.location
-    place = f"{shown_path(where.file)}:{where.line}:{where.column}"
+    place = shown_place(problem.location, column=True)
     return f"{place}: {problem.severity} {problem.code}: {problem.message} {problem.advice}"
 
 
 def github(problem: Problem) -> str:
     """A workflow command that puts the problem beside the line in a pull request."""
     where = problem.location
-    place = f"file={_property(shown_path(where.file))},line={where.line},col={where.column}"
+    place = f"file={_property(shown_path(where.file))},line={where.line},col={where.column}," if where.file else ""
     title = _property(f"{problem.code} {CODES[problem.code].title}")
-    return f"::{problem.severity} {place},title={title}::{_data(f'{problem.message} {problem.advice}')}"
+    said = f"{where.option}: " if where.option else ""
+    return f"::{problem.severity} {place}title={title}::{_data(f'{said}{problem.message} {problem.advice}')}"
 
 
 def _data(text: str) -> str:
@@ -59,7 +59,8 @@ def _print_for_people(problem: Problem, screen: Console) -> None:
 
     where, colour = problem.location, _COLOURS[problem.severity]
     head = Text.assemble(
-        (shown_path(where.file), "bold"), (f":{where.line}:{where.column}", "dim"), "  ",
+        (where.option or shown_path(where.file), "bold"),
+        ("" if where.option else f":{where.line}:{where.column}", "dim"), "  ",
         (f"{problem.severity} {problem.code}", colour),
     )  # fmt: skip
     screen.print(head, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lakelogic_assets.cli.printing import say, say_json
-from lakelogic_assets.cli.run import loaded
+from lakelogic_assets.cli.selecting import loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:

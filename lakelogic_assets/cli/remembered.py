@@ -1,9 +1,9 @@
 """The memory of `lakelogic validate`: the same question about the same files has the same answer.
 
-An answer is kept in `<project>/.cache/lakelogic/` together with everything it was made from: the YAML files by content,
-the folders by the names in them, files that were only looked for, environment variables by a hash of their value, and
-the code that judged. If any of it has changed, the answer is worthless and the question is asked again. Nothing here
-imports Typer, pydantic or sqlglot: that is what makes a remembered answer quick.
+An answer is kept in `<project>/.cache/lakelogic/`, or in the folder of LAKELOGIC_CACHE_DIR, together with everything it
+was made from: the YAML files by content, the folders by the names in them, files that were only looked for, environment
+variables by a hash of their value, and the code that judged. If any of it has changed, the answer is worthless and the
+question is asked again. Nothing here imports Typer, pydantic or sqlglot: that is what makes a remembered answer quick.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from typing import Any
 from lakelogic_assets import names
 from lakelogic_assets.contract.problems import Location, Problem
 from lakelogic_assets.errors import LakeLogicError
-from lakelogic_assets.project import ENVIRONMENT_VARIABLE, PROJECT_VARIABLE, find_project
+from lakelogic_assets.project import ENVIRONMENT_VARIABLE, PROJECT_VARIABLE, RESOURCES_VARIABLE, find_project
 
+CACHE_VARIABLE = "LAKELOGIC_CACHE_DIR"
 _FOLDER = Path(".cache", "lakelogic")
 _KEPT_ANSWERS = 50
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _JUDGES = ("lakelogic_assets", "pydantic.version", "pydantic_core", "sqlglot._version", "yaml")
-_BYPASS = "--no-cache"
+_BYPASSES = ("--no-cache", "--set", "--policy-pack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class RecordedEnvironment(dict[str, str]):
 
 def answered_from_memory(words: Sequence[str]) -> int | None:
     """Answer a call that was answered before, if nothing has changed; gives the exit code."""
-    if "validate" not in words or _BYPASS in words:
+    if "validate" not in words or any(word.startswith(_BYPASSES) for word in words):
         return None
     remembered = recall(words)
     if remembered is None:
@@ -164,12 +165,13 @@ def remember(words: Sequence[str], asked: Asked, answer: Answer, evidence: Evide
 
 def _file_for(words: Sequence[str]) -> Path:
     """One file per question: the words, where they were typed, and the variables that choose the project."""
-    chosen = (os.environ.get(name, "") for name in (PROJECT_VARIABLE, ENVIRONMENT_VARIABLE))
-    asked = [*words, "", str(Path.cwd()), *chosen]
+    variables = (PROJECT_VARIABLE, ENVIRONMENT_VARIABLE, RESOURCES_VARIABLE)
+    asked = [*words, "", str(Path.cwd()), *(os.environ.get(name, "") for name in variables)]
     name = hashlib.sha256("\0".join(asked).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     # A slip in reading `--project` here costs a miss, never a wrong answer: all words are part of the name.
     folder = next((Path(after) for word, after in pairwise(words) if word == "--project"), None)
-    return find_project(folder).root / _FOLDER / f"validate-{name}.json"
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return (Path(chosen) if chosen else find_project(folder).root / _FOLDER) / f"validate-{name}.json"
 
 
 def _write_at_once(path: Path, text: str) -> None:

@@ -8,13 +8,13 @@ import typer
 
 from lakelogic_assets.cli.confirming import confirm
 from lakelogic_assets.cli.printing import complain, counted, say, say_json
-from lakelogic_assets.cli.run import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
     from lakelogic_assets.contract.graph import Key
     from lakelogic_assets.contract.registry import Registry
-    from lakelogic_assets.spark.reset import ResetPlan
+    from lakelogic_assets.spark.reset import ResetPlan, ResetReport
     from lakelogic_assets.spark.workspace import Workspace
 
 
@@ -41,19 +41,21 @@ def reset(
     registry, project = loaded(settings.project, select or ())
     workspace = Workspace(project)
     keys = chosen_keys(registry, words)
-    plans = [_plan(key, keys, registry, workspace) for key in keys]
+    plans = [planned(key, keys, registry, workspace) for key in keys]
     if not settings.as_json:
         for plan in plans:
-            _print(plan)
+            print_plan(plan)
     if dry_run:
         if settings.as_json:
             say_json([plan.as_dict() for plan in plans])
         return
     confirm(f"All rows of {counted(len(plans), 'table')} will be deleted.", yes=yes)
-    _reset(keys, registry, workspace, as_json=settings.as_json)
+    reports = empty(keys, registry, workspace, quiet=settings.as_json)
+    if settings.as_json:
+        say_json([report.as_dict() for report in reports])
 
 
-def _plan(key: Key, keys: list[Key], registry: Registry, workspace: Workspace) -> ResetPlan:
+def planned(key: Key, keys: list[Key], registry: Registry, workspace: Workspace) -> ResetPlan:
     from lakelogic_assets.spark.reset import plan_reset, refuse_unfit
 
     contract = registry.contracts[key]
@@ -68,7 +70,8 @@ def _stale(key: Key, keys: list[Key], registry: Registry) -> list[str]:
     return sorted("/".join(each) for each in below)
 
 
-def _reset(keys: list[Key], registry: Registry, workspace: Workspace, *, as_json: bool) -> None:
+def empty(keys: list[Key], registry: Registry, workspace: Workspace, *, quiet: bool) -> list[ResetReport]:
+    """Reset the tables, and say so unless somebody else does."""
     from lakelogic_assets.spark.reset import reset_contract
     from lakelogic_assets.spark.session import local_session
 
@@ -82,15 +85,14 @@ def _reset(keys: list[Key], registry: Registry, workspace: Workspace, *, as_json
             environment=workspace.project.environment, downstream=_stale(key, keys, registry),
         )  # fmt: skip
         reports.append(report)
-        if not as_json:
+        if not quiet:
             say(f"  ✓ {report.plan.contract}: {'nothing to reset' if report.run is None else 'emptied'}")
-    if as_json:
-        say_json([report.as_dict() for report in reports])
-    else:
+    if not quiet:
         say("back with: lakelogic restore SELECT")
+    return reports
 
 
-def _print(plan: ResetPlan) -> None:
+def print_plan(plan: ResetPlan) -> None:
     rows = "rows of an unknown number" if plan.rows is None else counted(plan.rows, "row")
     say(f"{plan.contract}: {rows} in {counted(plan.files, 'file')}, {plan.bytes:,} bytes, version {plan.version}")
     if plan.quarantined:

@@ -9,7 +9,7 @@ import typer
 
 from lakelogic_assets.cli.confirming import confirm
 from lakelogic_assets.cli.printing import complain, counted, say, say_json
-from lakelogic_assets.cli.run import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen_keys, loaded
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:

@@ -8,36 +8,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakelogic_assets.cli.printing import console, is_terminal, say, say_json, shown_path
-from lakelogic_assets.cli.settings import Settings, settings_of
+from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides, with_packs
+from lakelogic_assets.cli.printing import console, is_terminal, say, say_json, shown_path, shown_place
+from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.yaml_lines import Line, yaml_lines
 from lakelogic_assets.contract.problems import YamlPath, dotted
 from lakelogic_assets.errors import ContractError, NotFoundError
+from lakelogic_assets.names import SECRET_WORDS
+from lakelogic_assets.project import Project
 
 if TYPE_CHECKING:
     from lakelogic_assets.cli.rule_lines import Rule
     from lakelogic_assets.contract.document import Contract
+    from lakelogic_assets.contract.graph import Key
     from lakelogic_assets.contract.inheritance import Merged
     from lakelogic_assets.contract.registry import Registry
 
 _NOTE_COLUMN = 64
-_SECRET_WORDS = ("password", "secret", "token", "api_key", "credential", "webhook")
 
 
 def show(
     ctx: typer.Context,
     contract: Annotated[str, typer.Argument(metavar="CONTRACT", help="A table, domain/table, entity or file.")],
+    set_: SetOption = None,
+    policy_pack: PackOption = None,
+    policy_pack_dir: PackFolderOption = None,
 ) -> None:
     """Print a contract as it runs, and where it is from.
 
-    Every value that another file supplied is followed by that file and line. All rules are listed below, with those
-    that follow from fields.
+    Every value that another file supplied is followed by that file and line, every value that was set by `--set`. All
+    rules are listed below, with those that follow from fields.
     """
     from lakelogic_assets.cli.rule_lines import rule_table, rules_of
     from lakelogic_assets.contract.fingerprint import fingerprint
 
     settings = settings_of(ctx)
-    found, merged = _found(settings, contract)
+    file = _file(contract)
+    project = with_packs(settings.project_of([file] if file else []), policy_pack, policy_pack_dir)
+    found, merged = _found(project, contract, file, set_)
     data = _without_secrets(merged.data, merged)
     notes = {path: _place(merged, path) for path, _ in merged.inherited()}
     rules = rules_of(found, merged)
@@ -49,31 +57,43 @@ def show(
     _print([*body, Line("", ""), *(Line(f"# {line}".rstrip(), "") for line in rule_table(rules))])
 
 
-def _found(settings: Settings, name: str) -> tuple[Contract, Merged]:
+def _file(name: str) -> Path | None:
+    path = Path(os.path.normpath(Path.cwd() / name))
+    return path if name.endswith((".yaml", ".yml")) and path.is_file() else None
+
+
+def _found(project: Project, name: str, file: Path | None, overrides: list[str] | None) -> tuple[Contract, Merged]:
     from lakelogic_assets.contract.loading import load_paths, load_project
 
-    path = Path(os.path.normpath(Path.cwd() / name))
-    if name.endswith((".yaml", ".yml")) and path.is_file():
-        return _at(load_paths([path], settings.project_of([path])), path)
-    registry = load_project(settings.project)
+    registry = load_paths([file], project) if file else load_project(project)
+    key = _key_at(registry, file) if file else _key_named(registry, name)
+    _raise_what_was_said(registry)
+    changed = with_overrides(registry, project, overrides, [key])
+    _raise_what_was_said(changed)
+    return changed.contracts[key], changed.merged[key]
+
+
+def _raise_what_was_said(registry: Registry) -> None:
+    """What was typed wrong is told; what is wrong in files keeps nobody from looking at a contract."""
+    if said := [problem for problem in registry.errors if problem.location.option]:
+        raise ContractError(said)
+
+
+def _key_named(registry: Registry, name: str) -> Key:
     try:
         contract = registry.find(name)
     except NotFoundError:
         _raise_its_problems(registry, name)
         raise
-    return contract, registry.merged[_key_of(registry, contract)]
+    return next(key for key, each in registry.contracts.items() if each is contract)
 
 
-def _at(registry: Registry, path: Path) -> tuple[Contract, Merged]:
+def _key_at(registry: Registry, path: Path) -> Key:
     for key, contract in registry.contracts.items():
         if contract.place.path == path:
-            return contract, registry.merged[key]
+            return key
     _raise_its_problems(registry, path.stem)
     raise NotFoundError(f"{shown_path(path)} is not a contract.")
-
-
-def _key_of(registry: Registry, contract: Contract) -> tuple[str, ...]:
-    return next(key for key, each in registry.contracts.items() if each is contract)
 
 
 def _raise_its_problems(registry: Registry, name: str) -> None:
@@ -85,8 +105,7 @@ def _raise_its_problems(registry: Registry, name: str) -> None:
 
 
 def _place(merged: Merged, path: YamlPath) -> str:
-    where = merged.locate(path)
-    return f"{shown_path(where.file)}:{where.line}"
+    return shown_place(merged.locate(path))
 
 
 def _without_secrets(data: Any, merged: Merged, path: YamlPath = ()) -> Any:
@@ -95,7 +114,7 @@ def _without_secrets(data: Any, merged: Merged, path: YamlPath = ()) -> Any:
         return {key: _without_secrets(value, merged, (*path, key)) for key, value in data.items()}
     if isinstance(data, list):
         return [_without_secrets(value, merged, (*path, index)) for index, value in enumerate(data)]
-    if any(word in str(part).lower() for part in path for word in _SECRET_WORDS):
+    if any(word in str(part).lower() for part in path for word in SECRET_WORDS):
         origin = merged.origin(path)
         return _value_at(origin.document.data, origin.path, data)
     return data
@@ -120,6 +139,8 @@ def _as_json(
         "enabled": contract.place.enabled,
         "fingerprint": fingerprint,
         "contract": data,
+        "policy_packs": list(contract.place.policy_packs),
+        "overrides": contract.place.overrides,
         "inherited": {dotted(path): place for path, place in notes.items()},
         "rules": [rule.as_dict() for rule in rules],
     }

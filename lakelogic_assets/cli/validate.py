@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lakelogic_assets import names
+from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides, with_packs
 from lakelogic_assets.cli.answers import give
 from lakelogic_assets.cli.remembered import Answer, Asked, Evidence, RecordedEnvironment, remember
 from lakelogic_assets.cli.settings import settings_of
@@ -36,6 +37,9 @@ def validate(
         bool, typer.Option("--warnings-as-errors", help="Warnings count for the exit code.")
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Look again, even where nothing has changed.")] = False,
+    set_: SetOption = None,
+    policy_pack: PackOption = None,
+    policy_pack_dir: PackFolderOption = None,
 ) -> None:
     """Check contracts and say what to write instead.
 
@@ -44,26 +48,31 @@ def validate(
     settings = settings_of(ctx)
     asked = Asked("json" if settings.as_json else output, warnings_as_errors)
     files = [_existing(path) for path in paths or ()]
-    answer, evidence = look(settings.project_of(files), files, strict=strict)
-    if not no_cache:
+    project = with_packs(settings.project_of(files), policy_pack, policy_pack_dir)
+    answer, evidence = look(project, files, strict=strict, overrides=set_)
+    # What is said for one call is no property of the files, so its answer is not kept.
+    if not (no_cache or set_ or policy_pack or policy_pack_dir):
         remember(settings.words, asked, answer, evidence)
     raise typer.Exit(give(asked, answer))
 
 
-def look(project: Project, paths: Sequence[Path], *, strict: bool) -> tuple[Answer, Evidence]:
+def look(
+    project: Project, paths: Sequence[Path], *, strict: bool, overrides: Sequence[str] | None = None
+) -> tuple[Answer, Evidence]:
     """Judge a project, or some files of it; also gives what the judgement depends on."""
     from lakelogic_assets.contract.loading import load_paths, load_project
 
     environ = RecordedEnvironment(os.environ)
-    declared = [project.root / "resources", project.root / "partitions"]
+    elsewhere = [project.resources] if project.resources else []
+    declared = [project.root / "resources", project.root / "partitions", *elsewhere]
     wants_declarations = any(folder in (path, *path.parents) for folder in declared for path in paths)
     # Taken before the files are read: what changes in between makes the answer stale, not wrong.
     evidence = _evidence([project.contracts, *declared], paths)
     if paths and not wants_declarations:
-        registry = load_paths(paths, project, environ)
+        registry = _adjusted(load_paths(paths, project, environ), project, paths, overrides)
         problems = list(registry.problems)
     else:
-        registry = load_project(project, environ)
+        registry = _adjusted(load_project(project, environ), project, paths, overrides)
         problems = [problem for problem in registry.problems if _is_asked_for(problem, paths)]
     if strict:
         problems += [problem for problem in _strict(registry) if _is_asked_for(problem, paths)]
@@ -74,6 +83,11 @@ def look(project: Project, paths: Sequence[Path], *, strict: bool) -> tuple[Answ
     evidence.add_judges()
     problems.sort(key=lambda each: (str(each.location.file), each.location.line, each.location.column))
     return _answer(registry, evidence, paths, problems), evidence
+
+
+def _adjusted(registry: Registry, project: Project, paths: Sequence[Path], overrides: Sequence[str] | None) -> Registry:
+    asked = [key for key, each in registry.contracts.items() if _is_within(each.place.path, paths)] if paths else None
+    return with_overrides(registry, project, overrides, asked)
 
 
 def _answer(registry: Registry, evidence: Evidence, paths: Sequence[Path], problems: Sequence[Problem]) -> Answer:

@@ -180,6 +180,14 @@ CODES: dict[str, Code] = {
                 "A policy pack that does not exist",
                 "Correct `metadata.policy_pack` or add the pack under policy_packs/.",
             ),
+            "LL428": (
+                "A policy pack that contradicts a rule",
+                "Give one of the two rules another name, or make them the same.",
+            ),
+            "LL429": (
+                "A policy pack for another layer",
+                "Choose a pack of the layer, or add the layer to the pack's `layers`.",
+            ),
             "LL426": ("A column that is not there", "Correct the name, or declare the column under `model.fields`."),
         },
     ),
@@ -213,6 +221,10 @@ CODES: dict[str, Code] = {
                 "A row count on something that is not a counter",
                 "Use counts_source, counts_good or counts_total.",
             ),
+            "LL430": (
+                "A policy pack with another name than its file",
+                "Packs are chosen by the name of their file; give both the same name.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",
@@ -227,6 +239,25 @@ CODES: dict[str, Code] = {
             "LL502": ("An unknown time zone", "Use an IANA name such as Europe/Paris."),
             "LL503": ("A partition set that does not exist", "Name a file of partitions/, or add one."),
             "LL504": ("A file that is not named after what it declares", "`name` and the file name are the same."),
+        },
+    ),
+    # what is set for one run
+    **_table(
+        "error",
+        {
+            "LL601": (
+                "An override that cannot be read",
+                "Write a key, an equals sign and a value: --set source.path=data/orders.",
+            ),
+            "LL602": ("A key that no run may set", "Change it in the contract, where others can review it."),
+            "LL603": (
+                "A path outside of the project's roots",
+                "Stay inside the project, its storage root or a landing root of the registry.",
+            ),
+            "LL604": (
+                "An override that fits no contract",
+                "Set a key that a chosen contract has, or choose another contract.",
+            ),
         },
     ),
 }

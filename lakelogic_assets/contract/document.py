@@ -71,6 +71,8 @@ class OwnExtensions(Section):
     upstream_freshness: dict[Name, Duration] = Field(default_factory=dict)
     pool: Annotated[str, AfterValidator(_one_word)] | None = None
     connection: Name | None = None
+    max_consecutive_failures: int | None = Field(default=None, ge=1, strict=True)
+    approval: Literal["required"] | None = None
 
 
 class EnvironmentOverride(Section):
@@ -132,6 +134,10 @@ class Place:
     environment: str | None = None
     registry: Bag = field(default_factory=dict)
     """Registry blocks that are not part of a contract: ownership, slo, notifications, cost, retention."""
+    policy_packs: tuple[str, ...] = ()
+    """The packs that lie under the contract, the strongest first."""
+    overrides: Bag = field(default_factory=dict)
+    """What was set for one run: key → value, as a run's report keeps them."""
 
 
 class Contract(Section):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,11 @@ class Origin:
 class Merged:
     """A mapping put together from several files, which remembers who said what."""
 
-    __slots__ = ("data", "document", "origins")
+    __slots__ = ("data", "document", "origins", "values")
 
     def __init__(self, document: Document, data: dict[str, Any] | None = None) -> None:
+        self.values: Mapping[str, str] = {}
+        """What placeholders stand for here."""
         self.document = document
         self.data: dict[str, Any] = dict(document.data if data is None else data)
         self.origins: dict[YamlPath, Origin] = {}
@@ -94,7 +96,7 @@ def _origin_of(source: Merged | Document, path: YamlPath) -> Origin:
 
 INHERITED_KEYS = (
     "slo", "ownership", "notifications", "quarantine", "compliance", "lineage", "materialization", "server", "cost",
-    "observatory", "retention",
+    "observatory", "retention", "policy_packs",
 )  # fmt: skip
 LOCKED_KEYS = ("domain", "bronze_layer", "silver_layer", "gold_layer", "notifications_enabled")
 """Identity: where domain and system disagree, the domain is right."""

@@ -36,6 +36,8 @@ def _problem(finding: tuple[Any, ...], merged: Merged) -> Problem:
     code, message, path, *suggestion = finding
     origin = merged.origin(path)
     where = merged.document.locate(path)
+    if origin.location.option:
+        return Problem(code, message, origin.location, path, suggestion=suggestion[0] if suggestion else None)
     if origin.document is not merged.document and origin.location.file:
         message = f"{message} It is inherited from {origin.location.file.name}:{origin.location.line}."
     return Problem(code, message, where, path, suggestion=suggestion[0] if suggestion else None)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import references
-from lakelogic_assets.contract.policy_packs import pack_files, read_pack
-from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
+from lakelogic_assets.contract.policy_packs import layers_of, no_such_pack, pack_files, read_pack
+from lakelogic_assets.contract.problems import Location, Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.project import Project
 
@@ -32,7 +32,7 @@ def lint_project(
     problems += _cycles(registry)
     problems += _policy_packs(registry, project)
     problems += _partition_sets(registry, project, partitions or {})
-    problems += _upstream_freshness(registry, unjudged)
+    problems += lint_patience(registry, unjudged)
     return problems
 
 
@@ -73,17 +73,17 @@ def _cycles(registry: Registry) -> Iterator[Problem]:
 
 
 def _policy_packs(registry: Registry, project: Project) -> Iterator[Problem]:
-    packs = {path.stem: path for path in pack_files(project)}
-    for pack in packs.values():
-        yield from read_pack(pack)[1]
-    for key, contract in registry.contracts.items():
-        wanted = contract.metadata.get("policy_pack")
-        if isinstance(wanted, str) and wanted not in packs:
-            at: YamlPath = ("metadata", "policy_pack")
-            message = f"There is no policy pack {shown(wanted)}; there are {listed(packs) or 'none'}."
-            yield Problem(
-                "LL425", message, registry.merged[key].locate(at), at, wanted, tuple(packs), nearest(wanted, packs)
-            )
+    """Packs are checked whether or not anybody takes them; those that were asked for must suit somebody."""
+    packs = pack_files(project)
+    for path in packs.values():
+        yield from read_pack(path)[1]
+    taken = {name for contract in registry for name in contract.place.policy_packs}
+    for name in project.policy_packs:
+        where = Location(option=f"--policy-pack {name}")
+        if name not in packs:
+            yield no_such_pack(name, project, where)
+        elif name not in taken and len(registry) and layers_of(read_pack(packs[name])[0]):
+            yield Problem("LL429", f"The policy pack `{name}` is for no layer that is here.", where, (), name)
 
 
 def _partition_sets(registry: Registry, project: Project, partitions: Mapping[str, PartitionSet]) -> Iterator[Problem]:
@@ -110,7 +110,7 @@ def _may_have(contract: Contract, column: str) -> bool:
     return column in contract.model.by_name or column in contract.lineage.columns.values()
 
 
-def _upstream_freshness(registry: Registry, unjudged: Collection[str]) -> Iterator[Problem]:
+def lint_patience(registry: Registry, unjudged: Collection[str] = ()) -> Iterator[Problem]:
     """Patience with a table that a contract does not read would never be asked for."""
     for key, contract in registry.contracts.items():
         patience = contract.extensions.get(names.UPSTREAM_FRESHNESS_EXTENSION)

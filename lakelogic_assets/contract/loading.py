@@ -23,6 +23,7 @@ from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.registry_files import DriverRegistry, without_anchors
 from lakelogic_assets.contract.resolving import Resolved, resolve
 from lakelogic_assets.contract.resources import Declarations, PartitionSet, load_declarations
+from lakelogic_assets.contract.roots import is_inside
 from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
@@ -198,9 +199,8 @@ class _Loader:
         path = Path(os.path.normpath(folder / relative))
         if path in self.claimed:
             return None  # another index has it already
-        root = os.path.realpath(self.boundary)
         try:
-            inside = os.path.commonpath([root, os.path.realpath(path)]) == root
+            inside = "\0" in relative or is_inside(path, self.boundary)
             exists = inside and path.is_file()
         except (OSError, ValueError):  # a name that no file can have
             inside, exists = True, False

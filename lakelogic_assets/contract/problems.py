@@ -15,14 +15,16 @@ YamlPath = tuple[str | int, ...]
 
 
 class Location(NamedTuple):
-    """Where something stands in a file; line and column count from 1."""
+    """Where something stands in a file, or on a command line; line and column count from 1."""
 
     file: Path | None = None
     line: int = 1
     column: int = 1
+    option: str | None = None
+    """What was typed, such as `--set source.path`; then there is no file."""
 
     def __str__(self) -> str:
-        return f"{self.file or '<contract>'}:{self.line}:{self.column}"
+        return self.option or f"{self.file or '<contract>'}:{self.line}:{self.column}"
 
 
 NOWHERE = Location()
@@ -60,7 +62,7 @@ class Problem:
         return {
             "code": self.code,
             "severity": self.severity,
-            "file": str(self.location.file) if self.location.file else None,
+            "file": str(self.location.file) if self.location.file else self.location.option,
             "line": self.location.line,
             "column": self.location.column,
             "path": dotted(self.path),

@@ -183,6 +183,17 @@ def read_text(text: str, path: Path | None = None) -> Document:
     return Document(path, text, data)
 
 
+def read_value(text: str) -> Any:
+    """One value on one line: a list, a mapping or a quoted text as in a file; anything else is taken as it is."""
+    text = text.strip()
+    if text[:1] not in ("[", "{", '"', "'"):
+        return _scalar(text)
+    data = read_text(f"value: {text}").data
+    if list(data) != ["value"]:
+        _refuse("LL010", "The text holds more than one value.", Location())
+    return data["value"]
+
+
 def _compose(text: str) -> Any:
     return _Composer(text).get_single_node()
 

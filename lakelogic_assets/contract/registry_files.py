@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Discriminator, Field, Tag
+from pydantic import AfterValidator, AliasChoices, Discriminator, Field, Tag
 
-from lakelogic_assets.contract.base import Bag, Count, Fraction, Name, Names, OpenSection, Section
+from lakelogic_assets import names
+from lakelogic_assets.contract.base import Bag, Count, Fraction, Name, Names, OpenSection, Section, problem
 from lakelogic_assets.contract.lineage import Lineage
 from lakelogic_assets.contract.notifications import Notification
+from lakelogic_assets.contract.problems import nearest, shown
 from lakelogic_assets.contract.quarantine import Quarantine
 from lakelogic_assets.contract.service_levels import Anomaly
 
@@ -125,6 +127,19 @@ Notifications = Annotated[
 ]
 
 
+def _check_layers(packs: dict[str, Any]) -> dict[str, Any]:
+    """A layer may have a name of its own, but not one that is a slip away from a known one."""
+    known = (*names.LAYER_SYNONYMS, names.EVERY_LAYER)
+    for layer in packs:
+        if layer.lower() not in known and nearest(layer, known):
+            raise problem("LL104", f"{shown(layer)} is not a layer; `{nearest(layer, known)}` is.")
+    return packs
+
+
+PacksByLayer = Annotated[dict[str, Names], AfterValidator(_check_layers)]
+"""Layer → the policy packs of its contracts; `_all` means every layer."""
+
+
 class RegistryFile(Section):
     """What a domain and a system may both say."""
 
@@ -141,6 +156,7 @@ class RegistryFile(Section):
     lineage: Lineage | None = None
     materialization: PerLayer | None = None
     server: PerLayer | None = None
+    policy_packs: PacksByLayer | None = None
     bronze_layer: str | None = None
     silver_layer: str | None = None
     gold_layer: str | None = None

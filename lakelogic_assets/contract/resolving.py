@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract, Place, file_table
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.placeholders import fill, is_path, rewritten, unfilled
-from lakelogic_assets.contract.policy_packs import apply_policy_pack
-from lakelogic_assets.contract.problems import Problem, YamlPath, dotted, listed, nearest
+from lakelogic_assets.contract.policy_packs import chosen_packs, lay_packs_under
+from lakelogic_assets.contract.problems import Location, Problem, YamlPath, dotted, listed, nearest
 from lakelogic_assets.contract.reading import Document
 from lakelogic_assets.contract.registry_files import IndexEntry, without_anchors
 from lakelogic_assets.contract.systems import Collector, SystemContext
@@ -41,7 +43,7 @@ def resolve(
     merged = Merged(document)
     collector = Collector(merged)
     domain, system = _identity(document.data, context)
-    values = context.values_for(domain, system)
+    merged.values = values = context.values_for(domain, system)
     merged.data = rewritten(document.data, collector.expander(context.environ))
     merged.data = without_anchors(rewritten(merged.data, lambda text, _: fill(text, values)))
     merged.data = {key: value for key, value in merged.data.items() if value is not None}  # `quality:` says nothing
@@ -49,7 +51,8 @@ def resolve(
     _inherit(merged, context, layer)
     if entry is not None and context.merged is not None:
         _inherit_extras(merged, context.merged, entry, at)
-    collector.problems += apply_policy_pack(merged, context.project, layer, lambda text, _: fill(text, values))
+    packs = chosen_packs(merged, context.merged, context.project, layer)
+    collector.problems += lay_packs_under(merged, packs, layer, lambda text, _: fill(text, values))
     _derive(merged, context, values, document.path)
     if context.environment_known:
         alone = context.merged is None and not context.project.values
@@ -57,7 +60,9 @@ def resolve(
     contract, problems = validated(Contract, merged.data, merged.locate)
     problems += collector.problems
     if contract is not None:
-        contract = contract.with_place(_place(document, context, entry, domain, system, layer, place))
+        named = tuple(dict.fromkeys(pack.name for pack in packs if pack.document))
+        stands = _place(document, context, entry, domain, system, layer, place)
+        contract = contract.with_place(replace(stands, policy_packs=named))
     return Resolved(document.path, merged, contract, problems)
 
 
@@ -89,7 +94,7 @@ def _inherit(merged: Merged, context: SystemContext, layer: str | None) -> None:
         if isinstance(data.get(key), dict):
             merged.fill((key,), data[key], registry, (key,), deep=key in ("compliance", "ownership"))
     # What is filled first wins.
-    for layer_key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), "_all")):
+    for layer_key in dict.fromkeys((layer, names.LAYER_SYNONYMS.get((layer or "").lower()), names.EVERY_LAYER)):
         for section, deep in (("materialization", False), ("server", True)):
             block = data.get(section)
             values = block.get(layer_key) if isinstance(block, dict) and layer_key else None
@@ -144,23 +149,18 @@ def _report_unfilled(merged: Merged, values: dict[str, str], collector: Collecto
         if is_path(path):
             for name in unfilled(text):
                 if name not in _TOKENS_OF_SQL:
-                    near = nearest(name, values)
-                    message = f"`{dotted(path)}` needs `{{{name}}}`; known are {listed(sorted(values), 30)}."
-                    where = merged.locate(path)
-                    collector.problems.append(
-                        Problem(
-                            "LL312" if alone else "LL306",
-                            message,
-                            where,
-                            path,
-                            name,
-                            tuple(values),
-                            near and f"{{{near}}}",
-                        )
-                    )
+                    found = gap(path, name, values, merged.locate(path), "LL312" if alone else "LL306")
+                    collector.problems.append(found)
         return text
 
     rewritten(merged.data, look)
+
+
+def gap(path: YamlPath, name: str, values: Mapping[str, str], where: Location, code: str = "LL306") -> Problem:
+    """A path with a placeholder that has no value."""
+    near = nearest(name, values)
+    message = f"`{dotted(path)}` needs `{{{name}}}`; known are {listed(sorted(values), 30)}."
+    return Problem(code, message, where, path, name, tuple(values), near and f"{{{near}}}")
 
 
 def _place(

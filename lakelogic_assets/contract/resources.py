@@ -21,6 +21,8 @@ from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
 _NOT_IN_PARTS = re.compile(r"[|,\[\]\x00-\x1f]|\.\.\.|^\s|\s\Z")
+LAKE_VARIABLE = "LAKELOGIC_VAR_LAKE"
+_STORAGE_ROOT = "storage_root"
 _VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 
 
@@ -157,10 +159,14 @@ class Declarations:
     active: Resource | None = None
     problems: tuple[Problem, ...] = ()
     files: int = 0
+    lake: str | None = None
+    """Where the tables are by the environment variable, for a project whose resources do not say it."""
 
     @property
     def values(self) -> dict[str, str]:
-        return self.active.values if self.active else {}
+        """What is laid over the registries' environment values."""
+        lake = {_STORAGE_ROOT: self.lake} if self.lake else {}
+        return lake | (self.active.values if self.active else {})
 
 
 D = TypeVar("D", Resource, PartitionSet)
@@ -183,6 +189,7 @@ def load_declarations(project: Project, environ: Mapping[str, str]) -> Declarati
         active=active,
         problems=tuple(problems),
         files=len(project.resource_files) + len(project.partition_files),
+        lake=environ.get(LAKE_VARIABLE) or None,
     )
 
 

@@ -27,6 +27,10 @@ class ContractSettings:
     pool: str | None = None
     connection: str | None = None
     """One of the connections in resources/."""
+    max_consecutive_failures: int | None = None
+    """After so many failed runs in a row the contract is left alone for a while."""
+    approval_required: bool = False
+    """A schema drift or too many bad rows wait for a person."""
 
 
 class _Root(Section):
@@ -50,6 +54,8 @@ def settings_of(contract: Contract) -> ContractSettings:
         upstream_freshness={name: period_seconds(text) or 0.0 for name, text in said.upstream_freshness.items()},
         pool=said.pool,
         connection=said.connection,
+        max_consecutive_failures=said.max_consecutive_failures,
+        approval_required=said.approval == "required",
     )
 
 

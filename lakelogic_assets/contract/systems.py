@@ -233,10 +233,18 @@ def _expanded_values(
     values: Mapping[str, Any], project: Project, environ: Mapping[str, str], collector: Collector, at: YamlPath = ()
 ) -> dict[str, str]:
     """The environment's values with the project's laid over them, expanded; nobody reports what is overlaid."""
-    own = {key: str(value) for key, value in values.items() if value is not None and key not in project.values}
+    said = {key: str(value) for key, value in values.items() if value is not None}
+    own = {key: _on_new_root(value, said, project) for key, value in said.items() if key not in project.values}
     expanded: dict[str, str] = rewritten(own, collector.expander(environ, at))
     overlay: dict[str, str] = rewritten(dict(project.values), Collector(None).expander(environ))
     return expanded | overlay
+
+
+def _on_new_root(value: str, said: Mapping[str, str], project: Project) -> str:
+    """A root that an environment writes out below its storage root moves with it, as one that names it would."""
+    old, new = said.get("storage_root"), project.values.get("storage_root")
+    inside = old and new and value.startswith(f"{old.rstrip('/')}/")
+    return f"{new}{value[len(str(old).rstrip('/')) :]}" if inside else value
 
 
 def _expand_blocks(context: SystemContext, merged: Merged, collector: Collector) -> None:

@@ -89,7 +89,7 @@ def _problem(model: type[BaseModel], data: Any, path: YamlPath, details: list[An
         allowed = tuple(str(item) for item in context.get("allowed", ()))
         return Problem(kind, detail["msg"], where, path, _scalar(value), allowed, nearest(value, allowed))
     if kind == "extra_forbidden":
-        return _unknown_key(model, path, where)
+        return unknown_key(model, path, where)
     if kind == "missing":
         return Problem("LL102", f"`{dotted(path)}` is missing.", where, path)
     if kind == "literal_error":
@@ -144,7 +144,8 @@ def _described(value: Any) -> str:
     return shown(value)
 
 
-def _unknown_key(model: type[BaseModel], path: YamlPath, where: Location) -> Problem:
+def unknown_key(model: type[BaseModel], path: YamlPath, where: Location) -> Problem:
+    """The last part of a path is not a key of the section before it."""
     key = str(path[-1])
     section = section_at(model, path[:-1])
     allowed = keys_of(section) if section else ()

@@ -17,7 +17,7 @@ def judge_freshness(
 
     A window that has closed is judged as of its end: a backfill of an old day brings old rows and is not late for that.
     """
-    bounds = f"at most {_spoken(objective.seconds)}"
+    bounds = f"at most {spoken(objective.seconds)}"
     if objective.column is None:
         return Judgement(None, None, bounds, "no column tells how old a row is; name one in service_levels.freshness")
     if newest is None:
@@ -28,9 +28,9 @@ def judge_freshness(
     lag = ((end if end is not None and has_closed else now) - newest).total_seconds()
     if lag > objective.seconds:
         since = f"the end of its window, {end:%Y-%m-%d %H:%M} UTC" if has_closed else "now"
-        note = f"the newest {objective.column} is {_spoken(lag)} before {since}"
+        note = f"the newest {objective.column} is {spoken(lag)} before {since}"
         return Judgement(False, lag / _HOUR, bounds, note)
-    ahead = None if lag >= 0 or has_closed else f"the newest {objective.column} is {_spoken(-lag)} ahead of the clock"
+    ahead = None if lag >= 0 or has_closed else f"the newest {objective.column} is {spoken(-lag)} ahead of the clock"
     return Judgement(True, max(lag, 0.0) / _HOUR, bounds, ahead)
 
 
@@ -38,7 +38,8 @@ def _utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _spoken(seconds: float) -> str:
+def spoken(seconds: float) -> str:
+    """A length of time as people say it."""
     for unit, size in (("days", 86_400), ("hours", _HOUR), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{round(seconds / size, 1):,g} {unit}"

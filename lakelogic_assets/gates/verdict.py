@@ -4,21 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.gates.approvals import Approval, Findings
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    publishes: bool
+    """Publish, block, or wait until a person has signed `asks`."""
+
+    status: Literal["success", "blocked", "waiting"]
     reasons: tuple[str, ...] = ()
+    asks: Findings | None = None
+    approval: Approval | None = None
+    """The signature that let it pass."""
+
+    @property
+    def publishes(self) -> bool:
+        return self.status == "success"
 
 
 def verdict(contract: Contract, counts: Counts, outcomes: Sequence[DatasetRuleOutcome]) -> Verdict:
     """Publish or hold back, with every reason to hold back."""
+    reasons = [*_failed_rules(contract, outcomes), *_quarantine(contract, counts), *_ratio(contract, counts)]
+    return Verdict("blocked" if reasons else "success", tuple(reasons))
+
+
+def signed_verdict(
+    contract: Contract,
+    counts: Counts,
+    outcomes: Sequence[DatasetRuleOutcome],
+    asks: Findings | None,
+    signature: Approval | None,
+) -> Verdict:
+    """The same where people sign: a broken rule blocks, but too many bad rows or other columns wait for a signature."""
     reasons = [*_failed_rules(contract, outcomes), *_quarantine(contract, counts)]
-    return Verdict(not reasons, tuple(reasons))
+    if reasons:
+        return Verdict("blocked", (*reasons, *(asks.reasons if asks else ())))
+    if asks is None or signature is not None:
+        return Verdict("success", approval=signature if asks else None)
+    return Verdict("waiting", tuple(f"{reason}; this waits for a signature" for reason in asks.reasons), asks)
 
 
 def _failed_rules(contract: Contract, outcomes: Sequence[DatasetRuleOutcome]) -> list[str]:
@@ -39,8 +66,12 @@ def _quarantine(contract: Contract, counts: Counts) -> list[str]:
         return [f"{counts.quarantined} rows broke rules and quarantine is switched off"]
     if contract.quarantine.fail_on_quarantine:
         return [f"{counts.quarantined} rows were quarantined and fail_on_quarantine is set"]
+    return []
+
+
+def _ratio(contract: Contract, counts: Counts) -> list[str]:
     limit = max_quarantine_ratio(contract)
-    if limit is not None and counts.quarantine_ratio > limit:
+    if limit is not None and counts.quarantined and counts.quarantine_ratio > limit:
         return [f"{counts.quarantine_ratio:.1%} of the rows were quarantined; {limit:.1%} are allowed"]
     return []
 

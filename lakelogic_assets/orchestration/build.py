@@ -16,6 +16,7 @@ from lakelogic_assets.orchestration.dashboard import quality_dashboard
 from lakelogic_assets.orchestration.engine import Engine
 from lakelogic_assets.orchestration.external import external_specs
 from lakelogic_assets.orchestration.jobs import build_jobs
+from lakelogic_assets.orchestration.late import late_sensor
 from lakelogic_assets.orchestration.left_out import Sorted, sort_out
 from lakelogic_assets.orchestration.previews import previews_allowed
 from lakelogic_assets.orchestration.product import Product, products_of
@@ -72,7 +73,7 @@ def _definitions(
             quality_dashboard(products, workspace),
         ],
         jobs=build_jobs(products, engine),
-        sensors=[automation_sensor(), *_file_sensors(products, engine)],
+        sensors=[automation_sensor(), late_sensor(products, engine), *_file_sensors(products, engine)],
         resources={"spark": SparkResource(spark_config=dict(workspace.spark_conf))},
         # One JVM for a run: other executors start one for each step.
         executor=dg.in_process_executor,

@@ -1,4 +1,4 @@
-"""What is checked of a contract: every rule of its own, and five things that hold for every table."""
+"""What is checked of a contract: every rule of its own, and what holds for every table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from lakelogic_assets.contract import quality as forms
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
 from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.verdict import max_quarantine_ratio
 from lakelogic_assets.orchestration.naming import distinct, safe_name
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.quality.row_rules import shown_rule
 
-Kind = Literal["row", "dataset", "schema", "reconciliation", "quarantine_ratio", "volume", "data_freshness"]
+Kind = Literal["row", "dataset", "schema", "reconciliation", "quarantine_ratio", "volume", "data_freshness", "approval"]
 Severity = Literal["WARN", "ERROR"]
 
 
@@ -120,6 +121,12 @@ def _table_checks(contract: Contract) -> Iterator[Check]:
             description=f"The newest `{freshness.column}` is at most {freshness.seconds / 3600:g} hours old.",
         )  # fmt: skip
 
+    if settings_of(contract).approval_required:
+        yield Check(
+            "", "approval", "approval", blocking=True,
+            description="Other columns than before and too many bad rows are published once a person has signed them.",
+        )  # fmt: skip
+
 
 def outcomes(contract: Contract, checks: tuple[Check, ...], report: RunReport, findings: Findings) -> list[Outcome]:
     """Every check of the asset with what the run found; none is left out, so that none looks as if it still waited."""
@@ -185,6 +192,8 @@ def _of_table(check: Check, contract: Contract, report: RunReport, findings: Fin
             return _quarantine_ratio(check, contract, report)
         case "volume":
             return _volume(check, report, findings.volume)
+        case "approval":
+            return _approval(check, report)
         case _:
             return _freshness(check, report, findings.freshness)
 
@@ -226,7 +235,23 @@ def _quarantine_ratio(check: Check, contract: Contract, report: RunReport) -> Ou
     if quarantined and (contract.quarantine.fail_on_quarantine or not contract.quarantine.enabled):
         passed = False
     metadata = {"ratio": round(ratio, 6), "quarantined": quarantined, "threshold": limit if limit is not None else 1.0}
-    return Outcome(check, passed, "ERROR", f"{ratio:.2%} of the rows ({quarantined:,}) were quarantined.", metadata)
+    told = f"{ratio:.2%} of the rows ({quarantined:,}) were quarantined."
+    if not passed and report.approval and report.status == "success":
+        return Outcome(check, True, "WARN", f"{told} {_signed(report.approval)}", metadata)
+    return Outcome(check, passed, "ERROR", told, metadata)
+
+
+def _approval(check: Check, report: RunReport) -> Outcome:
+    """Open while something waits for a signature; the job `approve` gives it."""
+    if report.asks is None:
+        signed = _signed(report.approval) if report.approval else "Nothing had to be signed."
+        return Outcome(check, True, "ERROR", signed, dict(report.approval or {}))
+    told = f"{'; '.join(report.reasons)}. Start the job `approve`, or `lakelogic approve {report.contract} --why …`."
+    return Outcome(check, False, "ERROR", told, {"asks": dict(report.asks), "asked_by_run": report.run_id})
+
+
+def _signed(approval: Mapping[str, Any]) -> str:
+    return f"Signed by {approval['by']}: {approval['why']} (until {approval['expires'][:16]} UTC)."
 
 
 def _volume(check: Check, report: RunReport, judged: Judgement | None) -> Outcome:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.objectives import freshness_objective, volume_objective
+from lakelogic_assets.contract.overrides import overridden_contract, parse_overrides
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.resources import Orchestration
 from lakelogic_assets.errors import LakeLogicError
@@ -17,14 +20,20 @@ from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.volume import judge_volume
 from lakelogic_assets.orchestration.checks import Findings, Outcome, not_evaluated, outcomes, skipped
 from lakelogic_assets.orchestration.product import Product
+from lakelogic_assets.plan.request import ApprovalPolicy
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.admission import upstreams_of
+from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.audit import audit_run
-from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.frames import SparkSession
 from lakelogic_assets.spark.holds import Hold, Holds
+from lakelogic_assets.spark.pipeline import asked_of
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
 from lakelogic_assets.spark.table_checks import check_table
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -41,6 +50,15 @@ class Asked:
     spark: Callable[[], SparkSession]
     """The session, started when it is first needed and replaced when it has died."""
     ignore_gates: bool = False
+    reprocess: bool = False
+    approval_required: bool = False
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the contract that are others for this run."""
+    window: str = "partition"
+    """Which kind of window was asked for, as the run log keeps it."""
+    why: str = ""
+    skipped: str | None = None
+    """Why it is not run after all; only that is recorded."""
     say: Callable[[str], None] = lambda _: None
 
 
@@ -54,8 +72,12 @@ class Attempt:
     version: str = ""
 
     @property
+    def skipped(self) -> bool:
+        return self.report is not None and self.report.status == "skipped"
+
+    @property
     def published(self) -> bool:
-        return self.trouble is None
+        return self.trouble is None and not self.skipped
 
 
 @dataclass(frozen=True)
@@ -65,6 +87,11 @@ class Engine:
     registry: Registry
     workspace: Workspace
     settings: Orchestration = field(default_factory=Orchestration)
+    references: RunReferences = field(default_factory=RunReferences)
+
+    @cached_property
+    def _sharing(self) -> frozenset[Key]:
+        return share_links(contract for contract in self.registry if contract.place.enabled)
 
     def run(self, product: Product, window: Window, asked: Asked) -> Attempt:
         """Evaluate, quarantine, judge and publish one window; errors become the window's trouble."""
@@ -73,8 +100,9 @@ class Engine:
         except LakeLogicError as error:
             return _not_run(product, str(error))
         asked.say(told(product, report))
-        if report.status == "held":
-            return replace(_not_run(product, "; ".join(report.reasons)), report=report)
+        if report.status in ("held", "skipped"):
+            refused = replace(_not_run(product, "; ".join(report.reasons)), report=report)
+            return replace(refused, trouble=None) if report.status == "skipped" else refused
         found = tuple(outcomes(product.contract, product.checks, report, self._findings(product, window, report)))
         if report.status not in _PUBLISHED:
             return Attempt(report, found, trouble="; ".join(report.reasons) or report.status)
@@ -101,28 +129,36 @@ class Engine:
         return Attempt(report, tuple(_of_table_alone(outcome) for outcome in found))
 
     def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
-        """A lock or a dead JVM is waited out; bad data would only be bad again."""
         request = RunRequest(
             window=window,
             pipeline_run_id=asked.run_id,
             external_logic=self.workspace.logic_policy,
             environment=self.workspace.project.environment,
-            upstream=product.upstream,
+            upstream=upstreams_of(self.registry, self.workspace, product.key),
             ignore_gates=asked.ignore_gates,
+            reprocess=asked.reprocess,
+            timeout_seconds=product.settings.timeout_seconds,
+            approval=ApprovalPolicy(asked.approval_required),
+            skipped=asked.skipped,
+            references=self.references if product.key in self._sharing else None,
         )
-        contract = product.contract
+        contract = self._contract(product, asked)
+        said = asked_of(asked.window, asked.why, contract, rebuilds=asked.reprocess)
+        request = replace(request, asked=said)
         lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
-        attempt = 0
-        while True:
-            try:
-                return execute(contract, asked.spark(), lakehouse, destination, request)
-            except LakeLogicError as error:
-                if not error.retryable or attempt == self.settings.retries:
-                    raise
-                pause = self.settings.retry_seconds * 2**attempt
-                asked.say(f"{error} Trying again in {pause:g} s.")
-                time.sleep(pause)
-                attempt += 1
+        return tried(
+            lambda: execute(contract, asked.spark, lakehouse, destination, request),
+            retries=self.settings.retries,
+            pause_seconds=self.settings.retry_seconds,
+            say=asked.say,
+        )
+
+    def _contract(self, product: Product, asked: Asked) -> Contract:
+        """The contract, with what was set for this run laid over it."""
+        if not asked.overrides:
+            return product.contract
+        said = parse_overrides(asked.overrides)
+        return overridden_contract(self.registry, product.key, said, self.workspace.project)
 
     def _findings(self, product: Product, window: Window, report: RunReport) -> Findings:
         """The proof from the commits, and the run against what was promised and what is usual."""
@@ -132,7 +168,7 @@ class Engine:
         judged = report.status != "no_new_data"
         return Findings(
             faults=proved.faults if proved else None,
-            volume=_volume(contract, destination.run_log, report) if judged else None,
+            volume=_volume(contract, destination.run_log, report, window) if judged else None,
             freshness=_freshness(contract, report, window) if judged else None,
         )
 
@@ -156,9 +192,9 @@ def told(product: Product, report: RunReport) -> str:
     return f"{'/'.join(product.key)} {report.window['key']}: {report.status}{why}; {rows}, {report.seconds:.1f} s"
 
 
-def _volume(contract: Contract, run_log: str, report: RunReport) -> Judgement | None:
+def _volume(contract: Contract, run_log: str, report: RunReport, window: Window) -> Judgement | None:
     objective = volume_objective(contract)
-    if objective is None:
+    if objective is None or _is_long_rebuild(report, window, objective.skip_reprocess_days):
         return None
     history: list[int] = []
     if objective.anomaly is not None:
@@ -167,6 +203,13 @@ def _volume(contract: Contract, run_log: str, report: RunReport) -> Judgement | 
         before = [row for row in rows if row["status"] == "success" and row["run_id"] != report.run_id]
         history = [int(row[f"counts_{objective.counter}"] or 0) for row in reversed(before)]
     return judge_volume(objective, report.counts, history)
+
+
+def _is_long_rebuild(report: RunReport, window: Window, days: int) -> bool:
+    """Whether more days were rebuilt at once than the contract compares with others."""
+    if not report.request.get("reprocess") or window.start is None or window.end is None:
+        return False
+    return window.end - window.start > timedelta(days=days)
 
 
 def _freshness(contract: Contract, report: RunReport, window: Window) -> Judgement | None:

@@ -17,6 +17,7 @@ from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.orchestration.dashboard import KEY as DASHBOARD
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.project import Project
+from lakelogic_assets.spark.workspace import Workspace
 
 PROGRESS_LOGGER = "progress"
 _RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
@@ -67,11 +68,22 @@ def newest_days(count: int) -> Days:
 
 
 def instance_of(project: Project) -> dg.DagsterInstance:
-    """The instance of `DAGSTER_HOME`, or of the project's own `dagster_home/`."""
-    home = Path(os.environ.get("DAGSTER_HOME") or project.root / "dagster_home")
+    """The instance of `DAGSTER_HOME`, of the project's own `dagster_home/`, or of a folder beside its tables."""
+    own = project.root / "dagster_home"
+    home = Path(os.environ.get("DAGSTER_HOME") or (own if own.is_dir() else _beside_tables(project)))
     if not home.is_dir():
         raise ProjectError(f"There is no folder {home}; set DAGSTER_HOME to one that Dagster may write to.")
     return dg.DagsterInstance.from_config(str(home.absolute()))
+
+
+def _beside_tables(project: Project) -> Path:
+    """For a project that knows nothing of Dagster, and may not even be written to."""
+    home = Workspace(project).root / "_dagster"
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "dagster.yaml"
+    if not settings.exists():
+        settings.write_text("telemetry:\n  enabled: false\n")
+    return home
 
 
 def materialize(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import dagster as dg
 
 from lakelogic_assets.contract.base import period_seconds
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.resources import PartitionSet
+from lakelogic_assets.plan.calendar import partition_format, windows_between
 from lakelogic_assets.plan.window import FULL, Window
 
 _CADENCES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
@@ -22,7 +22,6 @@ _CADENCES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
     "monthly": dg.MonthlyPartitionsDefinition,
 }
 _SECONDS = {"hourly": 3600, "daily": 86400, "weekly": 7 * 86400, "monthly": 28 * 86400}
-_FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 _TIME, _STATIC = "date", "part"
 
 
@@ -31,10 +30,6 @@ def _definition(declared: PartitionSet) -> dg.PartitionsDefinition:
     """One object for each declared set: runs fuse and ranges work only where definitions are the same."""
     start = datetime.fromisoformat(declared.start)
     end = datetime.fromisoformat(declared.end) if declared.end else None
-    form = declared.format or _FORMATS[declared.cadence]
-    if declared.cadence == "hourly" and declared.timezone != "UTC" and "%z" not in form:
-        # An hour that happens twice needs its offset to have a name of its own.
-        form = f"{form}%z"
     # Weeks and months begin on the weekday and on the day of the month of the first one.
     offset: dict[str, int] = {}
     if declared.cadence == "weekly":
@@ -44,7 +39,7 @@ def _definition(declared: PartitionSet) -> dg.PartitionsDefinition:
     time = _CADENCES[declared.cadence](
         start_date=start,
         end_date=end,
-        fmt=form,
+        fmt=partition_format(declared),
         timezone=declared.timezone,
         end_offset=declared.end_offset,
         **offset,
@@ -79,12 +74,7 @@ def _window(definition: Any, time_key: str, key: str, values: tuple[tuple[str, s
 
 def partition_keys(declared: PartitionSet, first: date, last: date) -> list[str]:
     """The partitions that touch the days from `first` to `last`, in the zone of the set."""
-    definition = _definition(declared)
-    zone = ZoneInfo(declared.timezone)
-    start, end = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, last + timedelta(days=1)))
-    keys = definition.get_partition_keys()
-    windows = ((key, window_of(declared, key)) for key in keys)
-    return [key for key, window in windows if window.start and window.end and window.start < end and window.end > start]
+    return [window.key for window in windows_between(declared, first, last)]
 
 
 def mapping_to(contract: Contract, declared: PartitionSet | None, upstream: PartitionSet | None) -> Any:

@@ -21,6 +21,16 @@ class RunOptions(dg.Config):
     """What a person may say when starting a materialization."""
 
     ignore_gates: bool = Field(default=False, description="Go on although a gate holds an upstream back.")
+    reprocess: bool = Field(
+        default=False,
+        description="Rows of these windows that the source no longer has give way, by `reprocess_policy`.",
+    )
+    approval_required: bool = Field(
+        default=False, description="A schema drift or too many bad rows wait for the job `approve`."
+    )
+    set_values: dict[str, Any] = Field(
+        default={}, description="Values of the contract that are others for this run, such as source.path: data/x."
+    )
 
 
 @dataclass
@@ -48,6 +58,9 @@ class Step:
             run_id=self.context.run.run_id,
             spark=lambda: self.context.resources.spark.spark_session,
             ignore_gates=self.options.ignore_gates,
+            reprocess=self.options.reprocess,
+            approval_required=self.options.approval_required,
+            overrides=self.options.set_values,
             say=self.context.log.info,
         )
 

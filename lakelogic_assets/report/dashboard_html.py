@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 
 from lakelogic_assets.report import dashboard_tables as tables
 from lakelogic_assets.report.dashboard_records import DAYS, QualitySummary, Series
 from lakelogic_assets.report.dashboard_svg import floor_of, share_chart
 from lakelogic_assets.report.dashboard_text import count, counted, day, moment, percent
+from lakelogic_assets.report.html import page, section, tiles
 
 _LEGEND = (
     ("q0", "all rows good"),
@@ -29,22 +27,9 @@ _LEGEND = (
 
 
 def as_html(summary: QualitySummary) -> str:
-    """The whole page. Its script is allowed by its hash, so that no other script runs whatever a name contains."""
-    style, script = _asset("dashboard.css"), _asset("dashboard.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>Data quality</title><style>{style}</style></head>\n<body>"
-        f"{_header(summary)}<main>{_body(summary)}</main>{_footer(summary)}<script>{script}</script></body></html>\n"
-    )
-
-
-def _asset(name: str) -> str:
-    return files("lakelogic_assets.report").joinpath(name).read_text(encoding="utf-8")
+    """The whole page."""
+    body = f"{_header(summary)}<main>{_body(summary)}</main>{_footer(summary)}"
+    return page("Data quality", body, ("page.css", "dashboard.css"), ("tables.js", "dashboard.js"))
 
 
 def _header(summary: QualitySummary) -> str:
@@ -77,15 +62,15 @@ def _body(summary: QualitySummary) -> str:
     return "".join(
         (
             _tiles(summary),
-            _section("attention", "Needs attention", "What is broken, then what is late.", attention),
+            section("attention", "Needs attention", "What is broken, then what is late.", attention),
             _charts(summary),
-            _section("products", "Products", _legend(), tables.product_table(summary)),
+            section("products", "Products", _legend(), tables.product_table(summary)),
             _rules(summary),
             '<div class="pair-of">',
             _freshness(summary),
             _quarantine(summary),
             "</div>",
-            _section(
+            section(
                 "time",
                 "Cost of time",
                 "Seconds of all runs of the period, failed and repeated ones too, and the share of each step.",
@@ -102,7 +87,7 @@ def _tiles(summary: QualitySummary) -> str:
     with_rows = sum(1 for each in summary.products if each.quarantined)
     waiting = f"{counted(failed, 'product')} failed" if failed else "none failed"
     late = sum(1 for each in summary.products if each.freshness.objective_seconds)
-    tiles = (
+    shown = (
         (count(total), "products", f"{never} never ran" if never else counted(len(summary.domains), "domain"), ""),
         (count(summary.counted("passing")), "passing", f"{count(summary.clean)} with every check clean", ""),
         (count(held), "blocked or held", waiting, "bad" if held or failed else ""),
@@ -110,11 +95,7 @@ def _tiles(summary: QualitySummary) -> str:
         (count(summary.quarantined), "rows in quarantine", f"in {counted(with_rows, 'product')}", ""),
         (percent(summary.good_share), "good rows", f"of {count(summary.good + summary.quarantined)} judged", ""),
     )
-    shown = "".join(
-        f'<li class="{css}"><strong>{value}</strong><span>{label}</span><small>{note}</small></li>'
-        for value, label, note, css in tiles
-    )
-    return f'<ul class="tiles">{shown}</ul>'
+    return tiles(shown)
 
 
 def _charts(summary: QualitySummary) -> str:
@@ -125,7 +106,7 @@ def _charts(summary: QualitySummary) -> str:
     )
     layers = "".join(_figure(each, floor, "l") for each in summary.layers)
     domains = "".join(_figure(each, floor, "d") for each in summary.domains)
-    return _section(
+    return section(
         "over-time",
         "Quality over time",
         note,
@@ -156,7 +137,7 @@ def _rules(summary: QualitySummary) -> str:
         else '<p class="empty">No row of the period broke a rule.</p>'
     )
     whole = (
-        _section(
+        section(
             "dataset",
             "Dataset rules that failed",
             "Rules about a whole table; those that fail in the newest window come first.",
@@ -165,27 +146,23 @@ def _rules(summary: QualitySummary) -> str:
         if summary.dataset_rules
         else ""
     )
-    return _section("rules", "Worst rules", "By rows that broke them; bars are each rule's share a day.", rows) + whole
+    return section("rules", "Worst rules", "By rows that broke them; bars are each rule's share a day.", rows) + whole
 
 
 def _freshness(summary: QualitySummary) -> str:
     promised = any(each.freshness.objective_seconds for each in summary.products)
     body = tables.freshness_table(summary) if promised else '<p class="empty">No contract promises freshness.</p>'
-    return _section("freshness", "Freshness", "Age of the newest published data; the mark is what is allowed.", body)
+    return section("freshness", "Freshness", "Age of the newest published data; the mark is what is allowed.", body)
 
 
 def _quarantine(summary: QualitySummary) -> str:
     body = tables.quarantine_table(summary) if summary.quarantined else '<p class="empty">Nothing is in quarantine.</p>'
-    return _section("quarantine", "Quarantine", "A row that breaks two rules is one row and counts for both.", body)
+    return section("quarantine", "Quarantine", "A row that breaks two rules is one row and counts for both.", body)
 
 
 def _setbacks(summary: QualitySummary) -> str:
     body = tables.setback_table(summary) if summary.setbacks else '<p class="empty">No run failed or was blocked.</p>'
-    return _section("setbacks", "Recent failures", "Attempts that did not publish, the newest first.", body)
-
-
-def _section(name: str, title: str, note: str, body: str) -> str:
-    return f'<section id="{name}"><h2 id="{name}-h">{title}</h2><p class="note">{note}</p>{body}</section>'
+    return section("setbacks", "Recent failures", "Attempts that did not publish, the newest first.", body)
 
 
 def _footer(summary: QualitySummary) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from lakelogic_assets.report.dashboard_records import (
@@ -27,6 +27,7 @@ from lakelogic_assets.report.dashboard_text import (
     state_word,
     why,
 )
+from lakelogic_assets.report.html import cell, mark, table, text
 
 _MOST_RULES, _MOST_SETBACKS, _RULES_NAMED = 100, 100, 3
 _BANDS = ((0.0, "q0"), (0.01, "q1"), (0.05, "q2"), (0.2, "q3"))
@@ -40,18 +41,14 @@ _CLOCKS = {
 }
 
 
-def text(value: str | None) -> str:
-    return escape(value) if value else NOTHING
-
-
 def attention_table(summary: QualitySummary) -> str:
     rows = [
         _row(
             each,
             _product(each.product),
             _state(each),
-            _cell(moment(each.last_good), "n", each.last_good.timestamp() if each.last_good else 0),
-            _cell(text(why(each)), "why"),
+            cell(moment(each.last_good), "n", each.last_good.timestamp() if each.last_good else 0),
+            cell(text(why(each)), "why"),
         )
         for each in summary.attention
     ]
@@ -71,13 +68,13 @@ def _product_row(each: ProductQuality) -> str:
     return _row(
         each,
         _product(each.product, owner=True),
-        _cell(text(each.product.layer)),
+        cell(text(each.product.layer)),
         _state(each),
-        _cell(moment(each.last_run), "n", each.last_run.timestamp() if each.last_run else 0),
-        _cell(checks, "n", each.checks_judged - each.checks_passed),
-        _cell(percent(each.good_share), "n", each.good_share if each.good_share is not None else -1),
-        _cell(points(each.trend), f"n {change}", each.trend or 0),
-        _cell(count(each.quarantined), "n", each.quarantined),
+        cell(moment(each.last_run), "n", each.last_run.timestamp() if each.last_run else 0),
+        cell(checks, "n", each.checks_judged - each.checks_passed),
+        cell(percent(each.good_share), "n", each.good_share if each.good_share is not None else -1),
+        cell(points(each.trend), f"n {change}", each.trend or 0),
+        cell(count(each.quarantined), "n", each.quarantined),
         f'<td class="days">{strip(each.days)}</td>',
     )
 
@@ -127,10 +124,10 @@ def row_rule_table(summary: QualitySummary) -> str:
             rule.product,
             _name_cell(rule.name),
             _product(rule.product),
-            _cell(count(rule.failed), "n", rule.failed),
-            _cell(percent(rule.failed_share), "n", rule.failed_share),
-            _cell(sparkline(rule.daily, summary.first_day, "share of rows a day")),
-            _cell(text(rule.category)),
+            cell(count(rule.failed), "n", rule.failed),
+            cell(percent(rule.failed_share), "n", rule.failed_share),
+            cell(sparkline(rule.daily, summary.first_day, "share of rows a day")),
+            cell(text(rule.category)),
             _severity(rule.severity),
         )
         for rule in summary.row_rules[:_MOST_RULES]
@@ -144,10 +141,10 @@ def dataset_rule_table(summary: QualitySummary) -> str:
             rule.product,
             _name_cell(rule.name),
             _product(rule.product),
-            _cell(f"{rule.failed} of {rule.judged}", "n", rule.failed),
-            _cell(_now(rule.holds_now, rule.value, rule.bounds), "why"),
-            _cell(sparkline(rule.daily, summary.first_day, "share of windows a day")),
-            _cell(text(rule.category)),
+            cell(f"{rule.failed} of {rule.judged}", "n", rule.failed),
+            cell(_now(rule.holds_now, rule.value, rule.bounds), "why"),
+            cell(sparkline(rule.daily, summary.first_day, "share of windows a day")),
+            cell(text(rule.category)),
             _severity(rule.severity),
         )
         for rule in summary.dataset_rules[:_MOST_RULES]
@@ -169,10 +166,10 @@ def freshness_table(summary: QualitySummary) -> str:
         _row(
             each,
             _product(each.product),
-            _cell(period(each.freshness.age_seconds), "n", each.freshness.age_seconds or 0),
-            _cell(period(each.freshness.objective_seconds), "n", each.freshness.objective_seconds or 0),
-            _cell(_gauge(each), "meter", each.freshness.used_share),
-            _cell(_CLOCKS.get(each.freshness.basis or "", "no good run yet"), "quiet"),
+            cell(period(each.freshness.age_seconds), "n", each.freshness.age_seconds or 0),
+            cell(period(each.freshness.objective_seconds), "n", each.freshness.objective_seconds or 0),
+            cell(_gauge(each), "meter", each.freshness.used_share),
+            cell(_CLOCKS.get(each.freshness.basis or "", "no good run yet"), "quiet"),
         )
         for each in ordered
     ]
@@ -195,9 +192,9 @@ def quarantine_table(summary: QualitySummary) -> str:
         _row(
             each,
             _product(each.product),
-            _cell(count(each.quarantined), "n data", each.quarantined, each.quarantined / most),
-            _cell(percent(1 - (each.good_share or 0.0)), "n", 1 - (each.good_share or 0.0)),
-            _cell(_by_rule(each.quarantine_by_rule), "why"),
+            cell(count(each.quarantined), "n data", each.quarantined, each.quarantined / most),
+            cell(percent(1 - (each.good_share or 0.0)), "n", 1 - (each.good_share or 0.0)),
+            cell(_by_rule(each.quarantine_by_rule), "why"),
         )
         for each in held
     ]
@@ -229,11 +226,11 @@ def _time_cells(cost: TimeCost, whole: float) -> list[str]:
     mean = cost.seconds / cost.runs if cost.runs else 0.0
     shares = [(step, cost.step_share(step) or 0.0) for step in (*STEPS, OTHER_STEP)]
     return [
-        _cell(count(cost.runs), "n", cost.runs),
-        _cell(period(cost.seconds), "n", cost.seconds),
-        _cell(f"{part:.0%}", "n", part),
-        _cell(period(mean), "n", mean),
-        *(_cell(f"{found:.0%}", "n data", found, found) for _, found in shares),
+        cell(count(cost.runs), "n", cost.runs),
+        cell(period(cost.seconds), "n", cost.seconds),
+        cell(f"{part:.0%}", "n", part),
+        cell(period(mean), "n", mean),
+        *(cell(f"{found:.0%}", "n data", found, found) for _, found in shares),
     ]
 
 
@@ -241,42 +238,16 @@ def setback_table(summary: QualitySummary) -> str:
     rows = [
         _row(
             each.product,
-            _cell(moment(each.at), "n", each.at.timestamp()),
+            cell(moment(each.at), "n", each.at.timestamp()),
             _product(each.product),
-            _cell(text(each.window), "key"),
-            _cell(mark(each.status)),
-            _cell("open" if each.is_open else "repaired since", "" if each.is_open else "quiet"),
-            _cell(text(each.reason), "why"),
+            cell(text(each.window), "key"),
+            cell(mark(each.status)),
+            cell("open" if each.is_open else "repaired since", "" if each.is_open else "quiet"),
+            cell(text(each.reason), "why"),
         )
         for each in summary.setbacks[:_MOST_SETBACKS]
     ]
     return table("setbacks", ("When#", "Product", "Window", "Status", "Now", "Reason"), rows)
-
-
-def mark(state: str) -> str:
-    """A state as a sign and a word, so that colour is never alone."""
-    return f'<span class="mark {escape(state)}">{escape(state_word(state))}</span>'
-
-
-def table(section: str, columns: Sequence[str], rows: Iterable[str], *, last: str = "", top: str = "") -> str:
-    """A table that is sorted by a click; a column that ends in # holds numbers, one that ends in - is not sorted."""
-    heads = "".join(_head(column) for column in columns) + last
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{section}-h">'
-        f'<table aria-labelledby="{section}-h"><thead><tr>{heads}</tr>{top}</thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _head(column: str) -> str:
-    name = column.rstrip("#-")
-    if column.endswith("-"):
-        return f'<th scope="col">{name}</th>'
-    return f'<th scope="col" class="n" data-s="n">{name}</th>' if column.endswith("#") else _sorted_by_text(name)
-
-
-def _sorted_by_text(name: str) -> str:
-    return f'<th scope="col" data-s="t">{name}</th>'
 
 
 def _row(about: Product | ProductQuality, *cells: str) -> str:
@@ -288,13 +259,6 @@ def _row(about: Product | ProductQuality, *cells: str) -> str:
     )
 
 
-def _cell(html: str, css: str = "", value: float | None = None, bar: float | None = None) -> str:
-    sort = f' data-v="{value:.6g}"' if value is not None else ""
-    width = f' style="--v:{bar:.0%}"' if bar is not None else ""
-    name = f' class="{css.strip()}"' if css.strip() else ""
-    return f"<td{name}{sort}{width}>{html}</td>"
-
-
 def _product(product: Product, *, owner: bool = False) -> str:
     who = f'<span class="owner"> · {escape(product.owner)}</span>' if owner and product.owner else ""
     key = escape(product.key)
@@ -302,14 +266,14 @@ def _product(product: Product, *, owner: bool = False) -> str:
 
 
 def _name_cell(name: str) -> str:
-    return _cell(text(name), "name")
+    return cell(text(name), "name")
 
 
 def _severity(severity: str) -> str:
-    return _cell(f"<b>{escape(severity)}</b>" if severity == "error" else text(severity))
+    return cell(f"<b>{escape(severity)}</b>" if severity == "error" else text(severity))
 
 
 def _state(each: ProductQuality) -> str:
     stale = " <span class='mark stale'>stale</span>" if each.freshness.is_stale else ""
     shown = "" if each.state == "passing" and stale else mark(each.state)
-    return _cell(f"{shown}{stale}".strip())
+    return cell(f"{shown}{stale}".strip())

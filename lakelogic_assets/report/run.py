@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Status = Literal["success", "blocked", "failed", "no_new_data", "unchanged", "held", "reset", "restored"]
+Status = Literal[
+    "success", "blocked", "failed", "no_new_data", "unchanged", "held", "waiting", "skipped", "reset", "restored"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,12 @@ class RunReport:
     sample: tuple[dict[str, Any], ...] = ()
     external_code: str | None = None
     """The sha256 of the Python file that finished the rows, where one did."""
+    request: dict[str, Any] = field(default_factory=dict)
+    """What the operator asked for: which kind of window and why, whether it is a rebuild, which values were set."""
+    asks: dict[str, Any] | None = None
+    """What a person has to sign before the window is published."""
+    approval: dict[str, Any] | None = None
+    """Who signed it, why and until when, where somebody had to."""
 
     @property
     def failed_row_rules(self) -> dict[str, int]:

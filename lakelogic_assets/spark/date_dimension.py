@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Mapping
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
 MONTHS = "January February March April May June July August September October November December".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+
+class Calendar(list[dict[str, Any]]):
+    """Rows as plain dictionaries, with the few calls by which frames of other libraries are asked for theirs."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self[0]) if self else []
+
+    @property
+    def height(self) -> int:
+        return len(self)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return list(self)
+
+    def to_arrow(self) -> pa.Table:
+        return pa.Table.from_pylist(list(self))
+
+    def to_pandas(self) -> Any:
+        return self.to_arrow().to_pandas(date_as_object=True)
 
 
 def generate_date_dimension(
@@ -16,18 +42,48 @@ def generate_date_dimension(
     end_date: str | date = "2030-12-31",
     fiscal_year_start_month: int = 1,
     *,
+    engine: str | None = None,
     custom_holidays: Mapping[str, str] | None = None,
     **_others: Any,
-) -> list[dict[str, Any]]:
+) -> Any:
     """The days from start to end, both included.
 
-    Whatever `engine` is asked for, the rows come as plain dictionaries: the engine takes them, and needs no library
-    for it. Public holidays are known only where `custom_holidays` names them; the national ones stay empty.
+    They come as the frame of the `engine` that is asked for where it is installed, and as a `Calendar` otherwise: no
+    library is needed for them. Public holidays are known only where `custom_holidays` names them; the national ones
+    stay empty.
     """
     first, last = _day(start_date), _day(end_date)
     holidays = {_day(text): name for text, name in (custom_holidays or {}).items()}
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    return [_row(day, fiscal_year_start_month, holidays) for day in days]
+    rows = Calendar(_row(day, fiscal_year_start_month, holidays) for day in days)
+    make = _FRAMES.get((engine or "").lower())
+    return make(rows) if make else rows
+
+
+def _as_spark(rows: Calendar) -> Any:
+    # A file runs in a thread of its own, which has no active session yet.
+    session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    return session.createDataFrame(rows.to_arrow()) if rows else rows
+
+
+def _as_polars(rows: Calendar) -> Any:
+    return importlib.import_module("polars").from_arrow(rows.to_arrow()) if _is_installed("polars") else rows
+
+
+def _as_pandas(rows: Calendar) -> Any:
+    return rows.to_pandas() if _is_installed("pandas") else rows
+
+
+def _is_installed(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None
+
+
+_FRAMES: dict[str, Callable[[Calendar], Any]] = {
+    "spark": _as_spark,
+    "pyspark": _as_spark,
+    "polars": _as_polars,
+    "pandas": _as_pandas,
+}
 
 
 def _day(value: str | date) -> date:

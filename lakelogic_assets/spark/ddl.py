@@ -12,10 +12,11 @@ from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.evaluation import Evaluation
-from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.publishing import Attempt, commit_metadata, prepare
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.schema import declared_type, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.given import read_given

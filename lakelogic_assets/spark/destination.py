@@ -21,6 +21,8 @@ class Destination:
     intents: Path
     holds: Path
     """What gates hold back, of every contract of the lakehouse."""
+    approvals: Path
+    """What people have signed, of every contract of the lakehouse."""
     reference: str | None = None
     """The target's name for ad-hoc SQL, where it has one."""
 
@@ -38,6 +40,7 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
             run_files=None,
             intents=Path(f"{aside}_intents"),
             holds=Path(f"{aside}_holds"),
+            approvals=Path(f"{aside}_approvals"),
         )
     materialization = contract.materialization
     if materialization.format in ("iceberg", "ducklake"):
@@ -55,6 +58,7 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
         run_files=lakehouse.root / "_logs" / "/".join(contract.key),
         intents=state / "intents",
         holds=state / "holds",
+        approvals=state / "approvals",
         reference=named,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract.document import Contract
@@ -26,6 +26,7 @@ from lakelogic_assets.spark.quality.one_pass import Stage, evaluate
 from lakelogic_assets.spark.schema import casts_for, conform, uncast_columns
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
+from lakelogic_assets.spark.tally import Tally, tallied
 from lakelogic_assets.spark.transformations import apply_steps, changes_row_count
 
 _NEWEST = "newest"
@@ -37,10 +38,10 @@ class Evaluation:
 
     good: DataFrame
     stages: tuple[Stage, ...]
-    source_rows: Observation | None
-    good_rows: Observation | None
+    source_rows: Tally | None
+    good_rows: Tally | None
     watermark: str | None
-    newest_rows: Observation | None = None
+    newest_rows: Tally | None = None
     known_rows: int | None = None
     """How many rows the source has by its own account, where that is all there is to count."""
     split: DataFrame | None = None
@@ -130,12 +131,12 @@ def evaluate_source(
     newest = _newest(frame, contract)
     final = None
     if not counted:
-        frame, fresh = _observed(frame, newest) if newest else (frame, None)
+        frame, fresh = tallied(frame, *newest) if newest else (frame, None)
         return Evaluation(frame, tuple(stages), None, None, None, fresh, read.rows, split)
     if contract.external_logic is not None or any(changes_row_count(step.operation) for step in steps["post"]):
         frame, final = _counted(frame, newest)
     elif newest:
-        frame, fresh = _observed(frame, newest)
+        frame, fresh = tallied(frame, *newest)
         return Evaluation(frame, tuple(stages), observed, None, watermark, fresh, split=split)
     return Evaluation(frame, tuple(stages), observed, final, watermark, final if newest else None, split=split)
 
@@ -168,7 +169,8 @@ def _through_logic(
     frame: DataFrame, stages: list[Stage], scope: Scope, logic: ExternalLogicPolicy, rules: dict[str, list[RowRule]]
 ) -> DataFrame:
     """What external logic returns is held to the contract like everything else."""
-    frame = run_logic(frame, scope, logic, scope.lakehouse.base)
+    # Evaluated before, and once: a file may read its rows several times, or make rows of its own and never read any.
+    frame = run_logic(frame.localCheckpoint(eager=True), scope, logic, scope.lakehouse.base)
     required = [rule for rule in rules["pre"] if rule.written_at[0] == "model"]
     stages.append(evaluate(frame, [*required, *rules["post"]], scope, "post", references(scope)))
     return stages[-1].good()
@@ -188,13 +190,8 @@ def _arrived(read: SourceRead, scope: Scope) -> DataFrame:
     return frame
 
 
-def _counted(frame: DataFrame, further: list[Column]) -> tuple[DataFrame, Observation]:
-    return _observed(frame, [F.count(F.lit(1)).alias("rows"), *further])
-
-
-def _observed(frame: DataFrame, measures: list[Column]) -> tuple[DataFrame, Observation]:
-    observation = Observation()
-    return frame.observe(observation, *measures), observation
+def _counted(frame: DataFrame, further: list[Column]) -> tuple[DataFrame, Tally]:
+    return tallied(frame, F.count(F.lit(1)).alias("rows"), *further)
 
 
 def _watermark(name: str | None) -> list[Column]:

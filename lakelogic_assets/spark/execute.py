@@ -2,74 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+from pyspark.sql import SparkSession
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.resources import ExternalLogicPolicy
-from lakelogic_assets.errors import EmptySourceError, EngineError, JvmDiedError, LakeLogicError, SourceError
-from lakelogic_assets.gates.verdict import Verdict, verdict
-from lakelogic_assets.plan.window import FULL, Window
+from lakelogic_assets.errors import (
+    EmptySourceError,
+    EngineError,
+    JvmDiedError,
+    LakeLogicError,
+    SourceError,
+    TimedOutError,
+)
+from lakelogic_assets.gates.verdict import Verdict
+from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
 from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.admission import refusal
 from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.cleanup import clean_up
+from lakelogic_assets.spark.deadlines import Deadline
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
 from lakelogic_assets.spark.external_logic import code_hash
 from lakelogic_assets.spark.failures import LostConnection, SparkFailure, one_line
+from lakelogic_assets.spark.finishing import arrange, proof, refuse_changes, sample_rows
 from lakelogic_assets.spark.holds import Hold, Holds
-from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.intents import Intent, Intents
+from lakelogic_assets.spark.judging import judge_run, status_of
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.parquet_table import refuse_unfit
-from lakelogic_assets.spark.publishing import Attempt, Prepared, cluster, commit_metadata, prepare
+from lakelogic_assets.spark.publishing import Attempt, Prepared, commit_metadata, prepare
 from lakelogic_assets.spark.quarantine import bad_rows, write_quarantine
 from lakelogic_assets.spark.recovery import recover
-from lakelogic_assets.spark.reporting import blank_report, newest_of, row_outcomes, schema_findings, watermark_state
+from lakelogic_assets.spark.reporting import (
+    Identity,
+    blank_report,
+    newest_of,
+    row_outcomes,
+    schema_findings,
+    watermark_state,
+)
+from lakelogic_assets.spark.request import RunRequest, Spark, started
 from lakelogic_assets.spark.run_log import append_run
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.session import session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
-from lakelogic_assets.spark.sources.listing import changed_files
 from lakelogic_assets.spark.tables import Lakehouse
 
 log = logging.getLogger(__name__)
-
-SAMPLE_EXTENSION = "com.lakelogic.sample"
-"""How many published rows a contract wants to see in its report."""
 
 # A side of a join that cannot matter is not run at all by default, and rows that are not run are not counted.
 _COUNTED_TO_THE_END = {
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PropagateEmptyRelation",
 }
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What is asked of a run, beyond what the contract says."""
-
-    window: Window = FULL
-    frame: DataFrame | None = None
-    pipeline_run_id: str | None = None
-    external_logic: ExternalLogicPolicy = field(default_factory=ExternalLogicPolicy)
-    environment: str | None = None
-    upstream: tuple[tuple[str, ...], ...] = ()
-    """The contracts whose holds keep this one from running."""
-    ignore_gates: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,10 +77,12 @@ class _Run:
     request: RunRequest
     destination: Destination
     warnings: list[str]
+    deadline: Deadline = field(default_factory=Deadline)
     timings: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
+        self.deadline.check()
         begun = time.monotonic()
         try:
             yield
@@ -115,90 +114,109 @@ def new_scope(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
 ) -> Scope:
     """A session of the run's own: its views and settings are seen by nobody else."""
-    scope = _bare_scope(contract, spark, lakehouse, request, warnings)
-    links = {link.name: read_link(scope, link) for link in contract.links}
+    identity = _identity(contract, request)
+    session = spark.newSession()
+    for key, value in _COUNTED_TO_THE_END.items():
+        session.conf.set(key, value)
+    scope = Scope(
+        spark=session,
+        contract=identity.contract,
+        lakehouse=lakehouse,
+        run_id=identity.run_id,
+        pipeline_run_id=identity.pipeline_run_id,
+        started_at=identity.started_at,
+        warn=warnings.append,
+        references=request.references.of(identity.pipeline_run_id, spark) if request.references else None,
+    )
+    links = {link.name: read_link(scope, link) for link in scope.contract.links}
     for name, frame in links.items():
         frame.createOrReplaceTempView(name)
     return replace(scope, links=links)
 
 
-def _bare_scope(
-    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
-) -> Scope:
-    """A scope that has read nothing yet, not even its links."""
+def _identity(contract: Contract, request: RunRequest) -> Identity:
     contract = in_environment(contract, request.environment or contract.place.environment)
     run_id = str(uuid.uuid4())
-    session = spark.newSession()
-    for key, value in _COUNTED_TO_THE_END.items():
-        session.conf.set(key, value)
-    return Scope(
-        spark=session,
-        contract=contract,
-        lakehouse=lakehouse,
-        run_id=run_id,
-        pipeline_run_id=request.pipeline_run_id or run_id,
-        started_at=datetime.now(UTC),
-        warn=warnings.append,
-    )
+    return Identity(contract, run_id, request.pipeline_run_id or run_id, datetime.now(UTC))
 
 
 def execute(
-    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, destination: Destination, request: RunRequest
+    contract: Contract, spark: Spark, lakehouse: Lakehouse, destination: Destination, request: RunRequest
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
+    warnings: list[str] = []
+    turned_away = _turned_away(contract, destination, request, warnings)
+    if turned_away is not None:
+        return turned_away
+    session = started(spark)
     try:
-        return _executed(contract, spark, lakehouse, destination, request)
+        return _executed(contract, session, lakehouse, destination, request, warnings)
     except LostConnection as error:
-        if session_alive(spark):
+        if session_alive(session):
             raise
         raise JvmDiedError(f"{contract.table}: Spark's JVM has died.") from error
 
 
+def _turned_away(
+    contract: Contract, destination: Destination, request: RunRequest, warnings: list[str]
+) -> RunReport | None:
+    """Nothing is read while what it would be read from is held back, and what reads from this one waits in turn."""
+    refused = refusal(contract, destination, request, warnings.append) if request.skipped is None else None
+    if refused is None and request.skipped is None:
+        return None
+    identity = _identity(contract, request)
+    blank = replace(blank_report(identity, destination, request.window), warnings=tuple(warnings))
+    if refused is None:
+        report = replace(blank, status="skipped", reasons=(request.skipped or "",), request=dict(request.asked))
+    else:
+        at = identity.started_at.isoformat()
+        Holds(destination.holds).note(Hold(contract.key, request.window, refused.noted, identity.run_id, at))
+        report = replace(blank, status="held", reasons=refused.reasons, request=dict(request.asked))
+    append_run(destination.run_log, destination.run_files, report, request.environment)
+    return report
+
+
 def _executed(
-    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, destination: Destination, request: RunRequest
+    contract: Contract,
+    spark: SparkSession,
+    lakehouse: Lakehouse,
+    destination: Destination,
+    request: RunRequest,
+    warnings: list[str],
 ) -> RunReport:
-    warnings: list[str] = []
-    # With a lookback a run reads more than its window, and waits for all that it reads.
-    read = read_window(contract, request.window)
-    held = [] if request.ignore_gates else Holds(destination.holds).over(request.upstream, read)
-    if held:
-        bare = _bare_scope(contract, spark, lakehouse, request, warnings)
-        return _held_back(_Run(bare, request, destination, warnings), held)
+    deadline = Deadline(request.timeout_seconds)
     try:
-        run = _Run(new_scope(contract, spark, lakehouse, request, warnings), request, destination, warnings)
+        scope = new_scope(contract, spark, lakehouse, request, warnings)
     except SparkFailure as error:
         raise EngineError(f"{contract.table}: {one_line(error)}") from error
+    run = _Run(scope, request, destination, warnings, deadline)
     refuse_unfit(contract)
-    if contract.materialization.secondary_targets:
-        warnings.append("`secondary_targets` are not written; let a contract of its own read this table for each.")
-    written = contract.materialization.format
-    if written not in (None, "delta", "native", "parquet"):
-        warnings.append(f"`materialization.format: {written}` is not supported yet; the table is written as Delta.")
+    warnings += _unsupported(contract)
     with table_lock(destination.target, _jvm_pid(spark)):
         recover(destination, request.environment)
-        report, app = _attempt(run)
+        with deadline.guarding(scope.spark, f"lakelogic-{scope.run_id}"):
+            report, app = _attempt(run)
         append_run(destination.run_log, destination.run_files, report, request.environment)
         if app is not None:
             run.intents.forget(app)
     if report.status == "failed":
-        raise EngineError(f"{contract.table}: {report.error}")
+        kind = TimedOutError if deadline.is_over else EngineError
+        raise kind(f"{contract.table}: {report.error}")
     return report
 
 
-def _held_back(run: _Run, holds: Sequence[Hold]) -> RunReport:
-    """Nothing is read while what it would be read from is held back, and what reads from this one waits in turn."""
-    reasons = tuple(f"{hold}; run that window again or pass ignore_gates" for hold in holds)
-    scope, window = run.scope, run.request.window
-    run.holds.note(Hold(scope.contract.key, window, tuple(map(str, holds)), scope.run_id, scope.started_at.isoformat()))
-    blank = blank_report(run.scope, run.destination, run.request.window)
-    report = run.ended(replace(blank, status="held", reasons=reasons))
-    append_run(run.destination.run_log, run.destination.run_files, report, run.request.environment)
-    return report
+def _unsupported(contract: Contract) -> Iterator[str]:
+    if contract.materialization.secondary_targets:
+        yield "`secondary_targets` are not written; let a contract of its own read this table for each."
+    written = contract.materialization.format
+    if written not in (None, "delta", "native", "parquet"):
+        yield f"`materialization.format: {written}` is not supported yet; the table is written as Delta."
 
 
 def _attempt(run: _Run) -> tuple[RunReport, str | None]:
     """The report, and the name of the intent that is open until the report is logged."""
     blank = blank_report(run.scope, run.destination, run.request.window)
+    blank = replace(blank, request=dict(run.request.asked))
     try:
         batch = _next_batch(run)
         if batch is None:
@@ -208,7 +226,8 @@ def _attempt(run: _Run) -> tuple[RunReport, str | None]:
         return _evaluated(run, batch, blank), batch.attempt.app
     except SparkFailure as error:
         log.debug("Spark failed in %s", run.scope.contract.table, exc_info=True)
-        return run.ended(replace(blank, status="failed", error=one_line(error))), None
+        why = f"The run took longer than the {run.deadline.seconds:g} seconds it may." if run.deadline.is_over else None
+        return run.ended(replace(blank, status="failed", error=why or one_line(error))), None
     except LakeLogicError as error:
         return run.ended(replace(blank, status="failed", error=str(error))), None
 
@@ -228,7 +247,14 @@ def _next_batch(run: _Run) -> _Batch | None:
     paths = (run.destination.target, run.destination.quarantine)
     done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
     generation = 1 + max(found or 0 for found in done)
-    return _Batch(read, decision, Attempt(request.window, name, app, generation))
+    _refuse_repetition(run, is_there=done[0] is not None or delta_log.stands(run.destination.target, app))
+    return _Batch(read, decision, Attempt(request.window, name, app, generation, reprocess=request.reprocess))
+
+
+def _refuse_repetition(run: _Run, *, is_there: bool) -> None:
+    contract, window = run.scope.contract, run.request.window
+    if is_there and not window.is_full and contract.materialization.reprocess_policy == "fail":
+        raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
 
 
 def _read(run: _Run, decision: Decision) -> SourceRead:
@@ -272,9 +298,9 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
         if bad < 0:
             raise SourceError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
         counts = Counts(source, good, bad, source - good - bad)
-        judged = verdict(scope.contract, counts, outcomes)
+        judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
     draft = replace(
-        _draft(blank, batch, evaluation, counts, outcomes, judged),
+        _draft(run, blank, batch, evaluation, counts, outcomes, judged),
         newest=newest_of(evaluation, counts, scope),
         external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
     )
@@ -282,6 +308,7 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
 
 
 def _draft(
+    run: _Run,
     blank: RunReport,
     batch: _Batch,
     evaluation: Evaluation,
@@ -292,7 +319,7 @@ def _draft(
     version = batch.read.snapshot.version
     return replace(
         blank,
-        status="success" if judged.publishes else "blocked",
+        status=status_of(run.scope, run.request, batch.attempt, counts, judged),
         counts=counts,
         dataset_rules=outcomes,
         schema=schema_findings(evaluation),
@@ -300,6 +327,8 @@ def _draft(
         versions_read={batch.read.name: version} if version is not None else {},
         watermark=watermark_state(batch.read, evaluation),
         reasons=judged.reasons,
+        asks=judged.asks.as_dict() if judged.asks else None,
+        approval=judged.approval.as_dict() if judged.approval else None,
         generation=batch.attempt.generation,
     )
 
@@ -308,90 +337,35 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
     """Intent, quarantine, target, in this order: bad rows are never lost while good ones are visible."""
     scope, destination, attempt = run.scope, run.destination, batch.attempt
     run.intents.note(Intent(attempt.app, attempt.generation, destination.target, draft.as_dict()))
-    if draft.status == "blocked":
+    if draft.status in ("blocked", "waiting"):
         key, at = scope.contract.key, scope.started_at.isoformat()
-        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at))
-    proof = _proof(run, attempt, draft)
+        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at, draft.asks))
+    said = proof(scope, attempt, draft)
     versions: dict[str, int] = {}
     rows = bad_rows(evaluation.bad_stages(draft.counts.quarantined), scope, batch.read, attempt.name)
     if scope.contract.quarantine.enabled:
         with run.step("quarantine"):
             version = write_quarantine(
                 rows, destination.quarantine, scope, read_window(scope.contract, attempt.window), attempt.name,
-                attempt.app, attempt.generation, commit_metadata(proof),
+                attempt.app, attempt.generation, commit_metadata(said),
             )  # fmt: skip
         versions |= {"quarantine": version} if version is not None else {}
-        _refuse_changes(batch.read, rows.count() if rows else 0, draft.counts)
+        refuse_changes(batch.read, rows.count() if rows else 0, draft.counts)
     sample: tuple[dict[str, Any], ...] = ()
     if draft.status == "success":
         with run.step("publish"):
-            versions["target"] = prepared.commit(commit_metadata({**proof, "quarantine": versions.get("quarantine")}))
+            versions["target"] = prepared.commit(commit_metadata({**said, "quarantine": versions.get("quarantine")}))
             # Without a window, an incremental run has read what is new, not the days that were held before.
             only_news = scope.contract.source is not None and scope.contract.source.load_mode != "full"
             run.holds.release(scope.contract.key, attempt.window, exactly=attempt.window.is_full and only_news)
             clean_up(scope.contract, batch.read, scope)
-            _arrange(run)
-            sample = _sample(scope.contract, prepared)
+            arrange(scope, destination)
+            sample = sample_rows(scope.contract, prepared)
     else:
         prepared.discard()
     failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
     rules = row_outcomes(scope.contract, evaluation, failures)
     return run.ended(replace(draft, row_rules=rules, versions_written=versions, sample=sample))
-
-
-def _refuse_changes(read: SourceRead, quarantined: int, counts: Counts) -> None:
-    """Good rows and bad ones are read one after the other: both must have come from the same source."""
-    changed = changed_files(read.snapshot.files)
-    if changed:
-        raise SourceError(f"{changed[0]} was changed while it was read; run again.", changed[0])
-    if quarantined != counts.quarantined:
-        found = f"{counts.quarantined} rows are bad at the first look and {quarantined} at the second"
-        raise EngineError(f"{found}: the source or a rule does not give the same twice.")
-
-
-def _proof(run: _Run, attempt: Attempt, draft: RunReport) -> dict[str, Any]:
-    """What every commit of the run says about it."""
-    return {
-        "run_id": run.scope.run_id,
-        "contract": draft.contract,
-        "window": attempt.name,
-        "app": attempt.app,
-        "generation": attempt.generation,
-        "fingerprint": draft.fingerprint,
-        "external_code": draft.external_code,
-        "strategy": run.scope.contract.materialization.strategy,
-        "counts": draft.as_dict()["counts"],
-        "status": draft.status,
-        "at": draft.started_at.isoformat(),
-    }
-
-
-def _sample(contract: Contract, prepared: Prepared) -> tuple[dict[str, Any], ...]:
-    """Some published rows, masked as they are; only where the contract asks for them."""
-    wanted = contract.extensions.get(SAMPLE_EXTENSION)
-    if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted <= 0:
-        return ()
-    rows = prepared.shown(wanted)
-    in_the_clear = {each.name.casefold() for each in contract.model.fields if each.is_personal and not each.masking}
-    rows = rows.drop(*[name for name in rows.columns if name.casefold() in in_the_clear])
-    found = rows.select(F.to_json(F.struct(*map(column, rows.columns)), {"ignoreNullFields": "false"})).collect()
-    return tuple(json.loads(row[0]) for row in found)
-
-
-def _arrange(run: _Run) -> None:
-    """Order the table and let ad-hoc SQL of this process see it; the run is done, so a failure is only a warning."""
-    scope, destination = run.scope, run.destination
-    if not delta_log.is_table(destination.target):
-        return
-    try:
-        cluster(scope.contract, scope.spark, destination.target)
-    except SparkFailure as error:
-        scope.warn(f"The table is not ordered by `cluster_by`: {one_line(error)}")
-    try:
-        if destination.reference:
-            scope.lakehouse.show_to_sql(scope.spark, destination.reference)
-    except SparkFailure as error:
-        scope.warn(f"The table is not visible to ad-hoc SQL: {one_line(error)}")
 
 
 def _jvm_pid(spark: SparkSession) -> int | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lakelogic_assets.plan.window import Window
 
@@ -23,6 +24,8 @@ class Hold:
     reasons: tuple[str, ...]
     run_id: str
     at: str
+    asks: Mapping[str, Any] | None = None
+    """What a person may sign so that it goes on, where that is what it waits for."""
 
     def __str__(self) -> str:
         why = "; ".join(self.reasons) or "a gate is closed"
@@ -36,15 +39,9 @@ class Holds:
         self.folder = folder
 
     def note(self, hold: Hold) -> None:
-        path = self._path(hold.key, hold.window)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
         said = {"window": hold.window.as_dict(), "reasons": hold.reasons, "run_id": hold.run_id, "at": hold.at}
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(said, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        asks = {"asks": hold.asks} if hold.asks is not None else {}
+        write_note(self._path(hold.key, hold.window), said | asks)
 
     def release(self, key: Key, window: Window, *, exactly: bool = False) -> None:
         """Forget the holds that a success of the window covers completely; `exactly`, only that of this very window."""
@@ -72,4 +69,16 @@ def _read(key: Key, path: Path) -> Hold | None:
         said = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return Hold(key, Window.from_dict(said["window"]), tuple(said["reasons"]), said["run_id"], said["at"])
+    window = Window.from_dict(said["window"])
+    return Hold(key, window, tuple(said["reasons"]), said["run_id"], said["at"], said.get("asks"))
+
+
+def write_note(path: Path, said: Mapping[str, Any]) -> None:
+    """Write a small file so that a reader sees all of it or nothing, also after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(said, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,56 +1,132 @@
-"""Many contracts in one session, in the order of their graph."""
+"""Many windows of many contracts in one session, in the order of their graph and their calendar."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
-from pyspark.sql import SparkSession
-
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.plan.schedule import Progress, run_in_order
+from lakelogic_assets.contract.settings import settings_of
+from lakelogic_assets.plan.campaign import Campaign, Task, plan_tasks
+from lakelogic_assets.plan.request import PipelineRequest, RunPolicy
+from lakelogic_assets.plan.schedule import Progress, Rules, State, run_in_order
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.report.run import RunReport
-from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.admission import stands_in, upstreams_of
+from lakelogic_assets.spark.attempts import tried
+from lakelogic_assets.spark.boundaries import read_window
+from lakelogic_assets.spark.execute import execute
+from lakelogic_assets.spark.request import RunRequest, Spark
+from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
+from lakelogic_assets.spark.window_states import WENT_WELL
 from lakelogic_assets.spark.workspace import Workspace
 
-Told = Callable[[Progress[RunReport]], None]
+Done = Progress[Task, RunReport]
+Told = Callable[[Done], None]
+
+
+def state_of(report: RunReport) -> State:
+    """Whether what lies below may run, and whether somebody has to mend something."""
+    if report.status in WENT_WELL:
+        return "done"
+    return "failed" if report.status in ("blocked", "failed") else "held"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """One call of an operator: everything it runs has the same `run_id`."""
+
+    registry: Registry
+    workspace: Workspace
+    spark: Spark
+    request: PipelineRequest = field(default_factory=PipelineRequest)
+    policy: RunPolicy = field(default_factory=RunPolicy)
+    run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    say: Callable[[str], None] = lambda _: None
+    references: RunReferences = field(default_factory=RunReferences)
+    _sharing: set[Key] = field(default_factory=set)
+    """Contracts with a link that is looked up more than once."""
+
+    def run(self, campaign: Campaign, tell: Told = lambda _: None) -> dict[Task, Done]:
+        """Run the tasks; what lies below a failed or blocked one is held back."""
+        rules = Rules[Task, RunReport](
+            state_of,
+            stands_in=self._stands_in,
+            after=campaign.after,
+            max_consecutive_failures=self.policy.max_consecutive_failures,
+        )
+        upstream = {task: campaign.upstream[task] for task in campaign.tasks}
+        self._sharing.update(share_links(self.registry.contracts[task.key] for task in campaign.tasks))
+        try:
+            return run_in_order(upstream, self.run_task, rules, parallel=self._width, tell=tell)
+        finally:
+            self.references.close()
+
+    def run_task(self, task: Task) -> RunReport:
+        """One window of one contract, tried again where that can help."""
+        contract = self.registry.contracts[task.key]
+        places = self.workspace.lakehouse(contract), self.workspace.destination(contract)
+        request = self._request(task, contract)
+        return tried(
+            lambda: execute(contract, self.spark, *places, request),
+            retries=self.policy.retries,
+            pause_seconds=self.policy.retry_seconds,
+            say=self.say,
+        )
+
+    def _request(self, task: Task, contract: Contract) -> RunRequest:
+        return RunRequest(
+            window=task.window,
+            pipeline_run_id=self.run_id,
+            external_logic=self.workspace.logic_policy,
+            environment=self.workspace.project.environment,
+            upstream=upstreams_of(self.registry, self.workspace, task.key),
+            ignore_gates=self.policy.ignore_gates,
+            reprocess=task.rebuilds,
+            timeout_seconds=self.policy.timeout_seconds or settings_of(contract).timeout_seconds,
+            approval=self.policy.approval,
+            asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),
+            skipped=task.skipped,
+            references=self.references if task.key in self._sharing else None,
+        )
+
+    @property
+    def _width(self) -> int:
+        active = self.workspace.declarations.active
+        return self.policy.parallel or (active.concurrency.max_parallel_contracts if active else 2)
+
+    def _stands_in(self, task: Task, blocker: Task) -> bool:
+        """Whether what the upstream brought before is still good enough, by the contract's own word."""
+        now = datetime.now(UTC)
+        known = {up.key: up for up in upstreams_of(self.registry, self.workspace, task.key)}
+        return self.policy.ignore_gates or (blocker.key in known and stands_in(known[blocker.key], now))
+
+
+def asked_of(mode: str, why: str, contract: Contract, *, rebuilds: bool) -> dict[str, Any]:
+    """The operator's words as a report keeps them."""
+    said: dict[str, Any] = {"window": mode, "why": why, "reprocess": rebuilds}
+    return said | ({"set": dict(contract.place.overrides)} if contract.place.overrides else {})
 
 
 def run_contracts(
     registry: Registry,
     keys: Iterable[Key],
     workspace: Workspace,
-    spark: SparkSession,
+    spark: Spark,
     *,
     window: Window = FULL,
-    parallel: int | None = None,
+    policy: RunPolicy | None = None,
     tell: Told = lambda _: None,
-    ignore_gates: bool = False,
-) -> dict[Key, Progress[RunReport]]:
-    """Run the enabled contracts among `keys`; what lies below a failed or blocked one is held back."""
-    chosen = [key for key in keys if registry.contracts[key].place.enabled]
-    upstream = {key: registry.graph.upstream[key] for key in chosen}
-    request = RunRequest(
-        window=window,
-        pipeline_run_id=str(uuid.uuid4()),
-        external_logic=workspace.logic_policy,
-        environment=workspace.project.environment,
-        ignore_gates=ignore_gates,
-    )
-
-    def run(key: Key) -> RunReport:
-        contract = registry.contracts[key]
-        own = replace(request, upstream=tuple(registry.graph.upstream[key]))
-        return execute(contract, spark, workspace.lakehouse(contract), workspace.destination(contract), own)
-
-    active = workspace.declarations.active
-    width = parallel or (active.concurrency.max_parallel_contracts if active else 2)
-    return run_in_order(upstream, run, releases=releases, parallel=width, tell=tell)
-
-
-def releases(report: RunReport) -> bool:
-    """Whether what lies below may run."""
-    return report.status not in ("blocked", "held")
+) -> dict[Key, Done]:
+    """Run one window of the enabled contracts among `keys`."""
+    planned = {key: [Task(key, window)] for key in keys if registry.contracts[key].place.enabled}
+    contracts = registry.contracts
+    campaign = plan_tasks(planned, registry.graph.upstream, lambda task: read_window(contracts[task.key], task.window))
+    mode = PipelineRequest(window="full" if window.is_full else "range")
+    pipeline = Pipeline(registry, workspace, spark, mode, policy or RunPolicy())
+    return {task.key: done for task, done in pipeline.run(campaign, tell).items()}

@@ -14,9 +14,10 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.boundaries import decide
 from lakelogic_assets.spark.evaluation import evaluate_source
-from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.publishing import finished
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.schema import types_of
 from lakelogic_assets.spark.sources import read_source
 from lakelogic_assets.spark.workspace import Workspace

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.rules import DatasetRule
-from lakelogic_assets.errors import EngineError, SchemaError
+from lakelogic_assets.errors import SchemaError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import DatasetRuleOutcome
 from lakelogic_assets.spark import delta_log, parquet_table
@@ -45,6 +45,8 @@ class Attempt:
     generation: int
     replaces: bool = True
     """Whether rows that are there may give way; a change of columns alone touches none."""
+    reprocess: bool = False
+    """Whether rows of the window that the source no longer has give way too, where rows are merged by key."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,10 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
         merged = merge_rows(
             scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at,
             properties=properties, transient=transient_columns(contract),
+            replaced=_given_up(scope, target, attempt),
         )  # fmt: skip
+        if merged.withdrawn:
+            scope.warn(f"{merged.withdrawn} rows of the window are gone from the source and were removed.")
         return merged.version
 
     def discard() -> None:
@@ -170,6 +175,17 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
         lambda: judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
         lambda limit: finished(staged.limit(limit), scope, read),
     )
+
+
+def _given_up(scope: Scope, target: str, attempt: Attempt) -> str | None:
+    """The rows of a rebuilt window, by the column of the table that the contract rebuilds by; None keeps them all."""
+    materialization = scope.contract.materialization
+    named = materialization.reprocess_date_column or next(iter(materialization.partition_by), None)
+    keeps = materialization.reprocess_policy in ("append", "fail")
+    if not attempt.reprocess or named is None or keeps or not delta_log.is_table(target):
+        return None
+    there = types_of(scope.spark.read.format("delta").load(target))
+    return window_sql(there, (named,), attempt.window, "t")
 
 
 def _judge_files(
@@ -208,9 +224,6 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
     if not delta_log.is_table(target):
         return ("Append" if materialization.strategy == "append" else "Overwrite"), None
     again = delta_log.transaction_version(target, attempt.app) is not None
-    refused = materialization.reprocess_policy == "fail" and not window.is_full
-    if again and refused and delta_log.stands(target, attempt.app):
-        raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
     there = set(scope.spark.read.format("delta").load(target).columns)
     types = {name: kind for name, kind in types_of(rows).items() if name in there}
     bounds = window_sql(types, time_candidates(contract, window), window)

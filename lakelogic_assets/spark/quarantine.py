@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets import names
@@ -19,6 +19,7 @@ from lakelogic_assets.spark.quality.one_pass import Stage
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
+from lakelogic_assets.spark.tally import Tally
 from lakelogic_assets.spark.windows import time_candidates, window_sql
 
 SOURCE_COLUMN = f"{HIDDEN_PREFIX}source"
@@ -29,7 +30,7 @@ class BadRows:
     """The rows to quarantine and, after they were written, how often each rule failed."""
 
     frame: DataFrame
-    observations: tuple[tuple[Stage, Observation], ...]
+    observations: tuple[tuple[Stage, Tally], ...]
 
     def failures(self) -> dict[str, int]:
         """Rule → rows that broke it; schema reasons count under their text."""

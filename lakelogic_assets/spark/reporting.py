@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,17 @@ from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 
 
-def blank_report(scope: Scope, destination: Destination | None, window: Window) -> RunReport:
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who runs: enough for a report of a run that did not begin."""
+
+    contract: Contract
+    run_id: str
+    pipeline_run_id: str
+    started_at: datetime
+
+
+def blank_report(scope: Scope | Identity, destination: Destination | None, window: Window) -> RunReport:
     """What is known of a run before it has read anything."""
     contract = scope.contract
     return RunReport(

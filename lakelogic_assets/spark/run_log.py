@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from deltalake import DeltaTable, write_deltalake
 
 from lakelogic_assets.plan.window import Window
+from lakelogic_assets.report.files import write_atomically
 from lakelogic_assets.report.log import COLUMNS, COUNT, NUMBER, TIME, log_row
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
 
 _ARROW = {COUNT: pa.int64(), NUMBER: pa.float64(), TIME: pa.timestamp("us", tz="UTC")}
-SCHEMA = pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind in COLUMNS.items()])
+
+
+def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
+    """Columns as `report.log` names their kinds."""
+    return pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind in columns.items()])
+
+
+SCHEMA = arrow_schema(COLUMNS)
 
 _REPORT = "report_json"
 _FINISHED_WITH_DATA = ("success",)
@@ -35,8 +43,7 @@ def append_run(path: str, files: Path | None, report: RunReport, environment: st
     with table_lock(path, None):
         write_deltalake(path, rows, mode="append")
     if files is not None:
-        files.mkdir(parents=True, exist_ok=True)
-        _write_atomically(files / f"{report.run_id}.json", json.dumps(report.as_dict(), indent=2, default=str))
+        write_atomically(files / f"{report.run_id}.json", json.dumps(report.as_dict(), indent=2, default=str))
 
 
 def last_success(
@@ -62,6 +69,15 @@ def last_success(
         if report["status"] in _FINISHED_WITH_DATA and Window.from_dict(report["window"]).is_full:
             return report
     return None
+
+
+def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | None:
+    """When a run of the contract last ended in one of these ways."""
+    if not is_table(path):
+        return None
+    chosen = (pads.field("contract") == contract) & pads.field("status").isin([*statuses])
+    found = DeltaTable(path).to_pyarrow_dataset().to_table(columns=["timestamp"], filter=chosen)
+    return pc.max(found["timestamp"]).as_py() if found.num_rows else None
 
 
 def standing(reports: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -112,9 +128,3 @@ def read_runs(
             text = row.pop(_REPORT)
             row["report"] = json.loads(text) if text else None
     return found
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

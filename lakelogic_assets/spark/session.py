@@ -45,6 +45,8 @@ SETTINGS: Final = {
     "spark.driver.host": "127.0.0.1",
     # Without it half of the flipped bits in a Parquet page are read as data.
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+    # The default counts nanoseconds, in which the year 9999 of an open version is no time that other readers know.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # With Delta's extension on, `spark.sql(text, args=...)` binds nothing unless this is set.
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     # A commit whose answer was lost is recognised as our own instead of as a conflict.

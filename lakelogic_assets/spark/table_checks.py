@@ -18,7 +18,7 @@ from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RowRuleOutco
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import references
-from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.freshness import freshness_column, latest, moment_text
 from lakelogic_assets.spark.identifiers import column, find_name
@@ -26,6 +26,7 @@ from lakelogic_assets.spark.masking import masked_fields
 from lakelogic_assets.spark.quality.dataset_rules import columns_of, judge
 from lakelogic_assets.spark.quality.one_pass import Stage, judged_rules
 from lakelogic_assets.spark.reporting import blank_report
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.schema import types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.tables import Lakehouse

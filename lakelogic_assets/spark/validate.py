@@ -13,12 +13,13 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.report.run import Counts, RunReport
 from lakelogic_assets.spark.evaluation import evaluate_source, judge_all
-from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.publishing import finished
 from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quarantine import bad_rows
 from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings
+from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
 

@@ -86,8 +86,14 @@ def _between(value: Column, first: date | None, after: date | None) -> list[Colu
     return [test(F.lit(bound)) for bound, test in tests if bound is not None]
 
 
-def window_sql(types: Mapping[str, str], candidates: Sequence[str], window: Window) -> str | None:
-    """The window's rows of a table as SQL; None where the table has nothing to tell them by."""
+def window_sql(
+    types: Mapping[str, str], candidates: Sequence[str], window: Window, table: str | None = None
+) -> str | None:
+    """The window's rows of a table as SQL; None where the table has nothing to tell them by.
+
+    `table` is what its columns are called by, where they would be ambiguous.
+    """
+    prefix = f"{table}." if table else ""
     if window.is_full:
         return None
     tests = []
@@ -95,12 +101,12 @@ def window_sql(types: Mapping[str, str], candidates: Sequence[str], window: Wind
         found = find_name(types, name)
         if found is None:
             return None
-        tests.append(f"CAST({quoted(found)} AS STRING) = {text_literal(value)}")
+        tests.append(f"CAST({prefix}{quoted(found)} AS STRING) = {text_literal(value)}")
     if window.start is not None or window.end is not None:
         found = time_column(types, candidates)
         if found is None:
             return None
-        tests += _bounds(quoted(found), types[found], window)
+        tests += _bounds(f"{prefix}{quoted(found)}", types[found], window)
     return " AND ".join(tests)
 
 

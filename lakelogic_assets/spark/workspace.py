@@ -15,7 +15,6 @@ from lakelogic_assets.project import Project
 from lakelogic_assets.spark.destination import Destination, destination
 from lakelogic_assets.spark.tables import Lakehouse
 
-LAKE_VARIABLE = "LAKELOGIC_VAR_LAKE"
 DEFAULT_LAKE = ".lakehouse"
 
 
@@ -34,7 +33,7 @@ class Workspace:
     @property
     def root(self) -> Path:
         """The folder that holds all tables."""
-        said = self.declarations.values.get("storage_root") or os.environ.get(LAKE_VARIABLE) or DEFAULT_LAKE
+        said = self.declarations.values.get("storage_root") or DEFAULT_LAKE
         return Path(said) if Path(said).is_absolute() else self.project.root / said
 
     @property

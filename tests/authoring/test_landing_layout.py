@@ -88,7 +88,8 @@ def test_a_source_decides_where_its_files_lie(
         ({"path": "s3a://bucket/things"}, "s3a://bucket/things is outside of the storage root"),
         ({"path": "../things"}, "../things is outside of the storage root"),
         ({"path": "other/things"}, "other/things is outside of the storage root"),
-        ({"format": "pdf"}, "files of the format pdf are not made"),
+        ({"format": "xlsx"}, "files of the format xlsx are not made"),
+        ({"format": "pdf"}, "no pattern tells what its documents say"),
         ({"format": None}, "nothing tells the format of its files"),
     ],
 )

@@ -13,7 +13,7 @@ from lakelogic_assets.authoring.synthetic.descriptions import (
     described_values,
     empty_share,
 )
-from lakelogic_assets.authoring.synthetic.strategies import Pattern, Pooled, Strategy, Within
+from lakelogic_assets.plan.synthetic import Pattern, Pooled, Strategy, Within
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from lakelogic_assets.authoring.synthetic.feeds import Feed, plan_feeds
-from lakelogic_assets.authoring.synthetic.rows import RowMaker
-from lakelogic_assets.authoring.synthetic.strategies import (
+from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
+from lakelogic_assets.authoring.synthetic.sizes import Wish, plan_sizes
+from lakelogic_assets.contract.loading import load_project
+from lakelogic_assets.plan.synthetic import (
+    EPOCH,
+    Batch,
     Choice,
+    Feed,
     Number,
     OnDay,
     Operation,
@@ -24,8 +29,13 @@ from lakelogic_assets.authoring.synthetic.strategies import (
     Strategy,
     Within,
 )
-from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.project import Project, shipped_example
+from lakelogic_assets.spark.synthetic.frame import FilePlace, Rows
+from lakelogic_assets.spark.synthetic.rendering import typed_columns
+from lakelogic_assets.spark.synthetic.values import Values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DAY = date(2026, 2, 3)
 
@@ -55,9 +65,15 @@ def reading(table: str, upstream: str, *fields: dict[str, Any], **more: Any) -> 
     return landing(table, *fields, **more) | {"source": {"type": "table", "path": f"table:{upstream}"}}
 
 
-def rows_of(feeds: dict[str, Feed], table: str, *, rows: int = 50) -> list[dict[str, Any]]:
-    maker = RowMaker({feed.asset: feed for feed in feeds.values()}, rows=rows, invalid=0.0, seed=1)
-    return maker.rows(feeds[table], DAY)[0]
+def rows_of(spark: SparkSession, feeds: dict[str, Feed], table: str, *, rows: int = 50) -> list[dict[str, Any]]:
+    by_key = {feed.asset: feed for feed in feeds.values()}
+    nothing: dict[tuple[str, ...], tuple[()]] = dict.fromkeys(by_key, ())
+    sizes = plan_sizes(by_key, Wish(rows, 0.0), nothing, nothing, frozenset(), dict.fromkeys(by_key, 1))
+    batches = {key: Batch(feed, sizes[key]) for key, feed in by_key.items()}
+    batch = batches[feeds[table].asset]
+    made = Rows(batch, Values(batches, 1, "en_US"), 1)
+    place = FilePlace((DAY - EPOCH).days, 0, 0, batch.size.rows)
+    return [row.asDict() for row in made.frame(spark, [place]).selectExpr(*typed_columns(made)).collect()]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +116,7 @@ def test_a_column_gets_the_strategy_that_its_contract_describes(
     assert example[table].by_name[column].strategy == strategy
 
 
-def test_a_text_column_holds_what_the_table_downstream_reads_it_as(tmp_path: Path) -> None:
+def test_a_text_column_holds_what_the_table_downstream_reads_it_as(spark: SparkSession, tmp_path: Path) -> None:
     feeds = feeds_of(
         tmp_path,
         landing("bronze_trips", {"name": "trip_id"}, {"name": "fare"}, {"name": "done"}, {"name": "began"}),
@@ -118,7 +134,7 @@ def test_a_text_column_holds_what_the_table_downstream_reads_it_as(tmp_path: Pat
     feed = feeds["bronze_trips"]
     assert feed.key == ("trip_id",)
     assert isinstance(feed.by_name["fare"].strategy, Number)
-    for row in rows_of(feeds, "bronze_trips"):
+    for row in rows_of(spark, feeds, "bronze_trips"):
         assert 3 <= float(row["fare"]) <= 80
         assert row["done"] in ("true", "false")
         assert row["began"].startswith("2026-02-03T")
@@ -148,7 +164,7 @@ def test_a_reference_to_what_has_no_rows_falls_back_on_made_up_ids(tmp_path: Pat
     assert feeds["bronze_a"].by_name["thing_id"].strategy == Pattern("THING-########")
 
 
-def test_contracts_that_refer_to_each_other_in_a_circle_still_get_rows(tmp_path: Path) -> None:
+def test_contracts_that_refer_to_each_other_in_a_circle_still_get_rows(spark: SparkSession, tmp_path: Path) -> None:
     feeds = feeds_of(
         tmp_path,
         landing(
@@ -159,41 +175,91 @@ def test_contracts_that_refer_to_each_other_in_a_circle_still_get_rows(tmp_path:
         ),
     )
     assert not isinstance(feeds["bronze_a"].by_name["b_id"].strategy, Reference)
-    assert all(row["b_id"] for row in rows_of(feeds, "bronze_a"))
+    assert all(row["b_id"] for row in rows_of(spark, feeds, "bronze_a"))
 
 
-def test_a_row_may_refer_to_one_of_its_own_kind(tmp_path: Path) -> None:
+def test_a_row_may_refer_to_one_of_its_own_kind(spark: SparkSession, tmp_path: Path) -> None:
     hint = {"contract": "bronze_staff", "column": "staff_id"}
     feeds = feeds_of(tmp_path, landing("bronze_staff", {"name": "staff_id"}, {"name": "boss_id", "foreign_key": hint}))
-    rows = rows_of(feeds, "bronze_staff")
+    rows = rows_of(spark, feeds, "bronze_staff")
     assert {row["boss_id"] for row in rows} <= {row["staff_id"] for row in rows}
 
 
-def test_a_key_of_listed_values_never_comes_twice(tmp_path: Path) -> None:
+def test_a_key_of_listed_values_never_comes_twice(spark: SparkSession, tmp_path: Path) -> None:
     fields = [{"name": "size", "accepted_values": ["s", "m", "l"]}, {"name": "tone", "accepted_values": ["a", "b"]}]
     feeds = feeds_of(tmp_path, landing("bronze_sizes", *fields, primary_key=["size", "tone"]))
-    rows = rows_of(feeds, "bronze_sizes")
+    rows = rows_of(spark, feeds, "bronze_sizes")
     assert len(rows) == len({(row["size"], row["tone"]) for row in rows}) == 6
 
 
-def test_moments_of_a_row_follow_each_other(tmp_path: Path) -> None:
+def test_moments_of_a_row_follow_each_other(spark: SparkSession, tmp_path: Path) -> None:
     names = ("requested_at", "pickup_at", "dropoff_at")
     fields = [{"name": name, "type": "timestamp"} for name in names]
     feeds = feeds_of(tmp_path, landing("bronze_trips", {"name": "trip_id"}, *fields))
-    for row in rows_of(feeds, "bronze_trips"):
+    for row in rows_of(spark, feeds, "bronze_trips"):
         moments = [row[name] for name in names]
         assert moments == sorted(set(moments))
         assert {moment.date() for moment in moments} == {DAY}
 
 
-def test_texts_are_no_longer_than_they_may_be(tmp_path: Path) -> None:
+def test_texts_are_no_longer_than_they_may_be(spark: SparkSession, tmp_path: Path) -> None:
     feeds = feeds_of(tmp_path, landing("bronze_a", {"name": "id"}, {"name": "full_name", "max_length": 4}))
-    assert {len(row["full_name"]) for row in rows_of(feeds, "bronze_a")} == {4}
+    assert {len(row["full_name"]) for row in rows_of(spark, feeds, "bronze_a")} == {4}
 
 
-def test_a_bound_beyond_what_is_usual_is_kept(tmp_path: Path) -> None:
+def test_a_bound_beyond_what_is_usual_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     fields = [{"name": "rating", "type": "int", "min": 90}, {"name": "age", "type": "int", "max": 3}]
     feeds = feeds_of(tmp_path, landing("bronze_a", {"name": "id"}, *fields))
-    for row in rows_of(feeds, "bronze_a"):
+    for row in rows_of(spark, feeds, "bronze_a"):
         assert row["rating"] >= 90
         assert row["age"] <= 3
+
+
+def test_texts_match_the_expression_that_a_rule_asks_for(spark: SparkSession, tmp_path: Path) -> None:
+    rule = {"regex_match": {"field": "code", "pattern": "^[A-Z]{2}-[0-9]{3,4}$"}}
+    fields = ({"name": "id"}, {"name": "code"})
+    feeds = feeds_of(tmp_path, landing("silver_a", *fields, quality={"row_rules": [rule]}))
+    codes = {row["code"] for row in rows_of(spark, feeds, "silver_a")}
+    assert len(codes) > 20
+    assert all(re.fullmatch("[A-Z]{2}-[0-9]{3,4}", code) for code in codes)
+
+
+def test_ids_that_must_match_an_expression_are_still_all_different(spark: SparkSession, tmp_path: Path) -> None:
+    rule = {"regex_match": {"field": "id", "pattern": "^[A-F][0-9]{2}[xyz]$"}}
+    feeds = feeds_of(tmp_path, landing("silver_a", {"name": "id"}, primary_key=["id"], quality={"row_rules": [rule]}))
+    ids = [row["id"] for row in rows_of(spark, feeds, "silver_a", rows=400)]
+    assert len(set(ids)) == len(ids) == 400
+    assert all(re.fullmatch("[A-F][0-9]{2}[xyz]", each) for each in ids)
+
+
+def test_rules_narrow_what_is_usual(spark: SparkSession, tmp_path: Path) -> None:
+    rules = [
+        {"name": "positive", "sql": "weight > 0 AND weight < 0.05"},
+        {"name": "known", "sql": "tone IN ('red', 'blue')"},
+        {"name": "not_grey", "sql": "shade <> 'grey'"},
+        {"name": "recent", "sql": "opened >= DATE'2024-06-01' AND opened < '2024-06-04'"},
+        {"name": "long_enough", "sql": "length(label) BETWEEN 5 AND 6"},
+    ]
+    fields = [
+        {"name": "id"}, {"name": "weight", "type": "decimal(6,2)"}, {"name": "tone"}, {"name": "label"},
+        {"name": "shade", "accepted_values": ["grey", "green"]}, {"name": "opened", "type": "date"}, {"name": "updated_at", "type": "timestamp"},
+    ]  # fmt: skip
+    feeds = feeds_of(tmp_path, landing("silver_a", *fields, quality={"enforce_field_hints": False, "row_rules": rules}))
+    rows = rows_of(spark, feeds, "silver_a")
+    assert {str(row["weight"]) for row in rows} == {"0.01", "0.02", "0.03", "0.04"}
+    assert {row["tone"] for row in rows} == {"red", "blue"}
+    assert {row["shade"] for row in rows} == {"green"}
+    assert {str(row["opened"]) for row in rows} == {"2024-06-01", "2024-06-02", "2024-06-03"}
+    assert {len(row["label"]) for row in rows} == {5, 6}
+
+
+def test_a_value_that_a_rule_puts_above_another_is_above_it(spark: SparkSession, tmp_path: Path) -> None:
+    rules = [{"name": "order", "sql": "valid_from < valid_to"}, {"name": "net", "sql": "net <= gross"}]
+    fields = [
+        {"name": "id"}, {"name": "valid_to", "type": "date"}, {"name": "valid_from", "type": "date"},
+        {"name": "gross", "type": "double"}, {"name": "net", "type": "double"},
+    ]  # fmt: skip
+    feeds = feeds_of(tmp_path, landing("silver_a", *fields, quality={"row_rules": rules}))
+    for row in rows_of(spark, feeds, "silver_a"):
+        assert row["valid_from"] < row["valid_to"]
+        assert row["net"] <= row["gross"]

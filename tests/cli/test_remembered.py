@@ -169,3 +169,13 @@ def test_a_remembered_answer_is_printed_like_a_fresh_one(shop: Path, start: Call
         fresh, again = start("validate", *words, cwd=shop), start("validate", *words, cwd=shop)
         assert fresh == again
         assert fresh.code == 1
+
+
+def test_answers_are_kept_elsewhere_where_the_project_is_not_to_be_written_to(
+    shop: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_CACHE_DIR", str(tmp_path / "answers"))
+    call("validate")
+    assert recall(["validate"]) is not None
+    assert list((tmp_path / "answers").glob("validate-*.json"))
+    assert not (shop / ".cache").exists()

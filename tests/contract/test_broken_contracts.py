@@ -12,7 +12,9 @@ import yaml
 
 from lakelogic_assets.contract.codes import CODES
 from lakelogic_assets.contract.loading import load_paths, load_project
+from lakelogic_assets.contract.overrides import overridden, parse_overrides
 from lakelogic_assets.contract.problems import Problem
+from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
 CASES = Path(__file__).parents[1] / "cases" / "contracts" / "broken"
@@ -42,18 +44,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def problems_of(name: str, folder: Path) -> tuple[Problem, ...]:
-    """What the loader says of a copy of the case: `contract.yaml` stands alone, anything else is a project."""
+    """What the loader says of a copy of the case: `contract.yaml` stands alone, anything else is a project.
+
+    `call.yaml` is what is said for one call: `set` and `policy_packs`.
+    """
     copy = folder / name
-    shutil.copytree(CASES / name, copy, ignore=shutil.ignore_patterns("expected.yaml"))
-    project = Project(copy)
+    shutil.copytree(CASES / name, copy, ignore=shutil.ignore_patterns("expected.yaml", "call.yaml"))
+    call = CASES / name / "call.yaml"
+    said = yaml.safe_load(call.read_text()) if call.exists() else {}
+    project = Project(copy, policy_packs=tuple(said.get("policy_packs", ())))
     alone = copy / "contract.yaml"
     registry = load_paths([alone], project, {}) if alone.exists() else load_project(project, {})
-    return registry.problems
+    try:
+        return overridden(registry, parse_overrides(said.get("set", ())), project).problems
+    except ContractError as error:
+        return (*registry.problems, *error.problems)
 
 
 def told(problem: Problem, folder: Path) -> Told:
     file = problem.location.file
-    return Told(problem.code, problem.location.line, str(file.relative_to(folder)) if file else "")
+    place = str(file.relative_to(folder)) if file else problem.location.option or ""
+    return Told(problem.code, problem.location.line, place)
 
 
 @pytest.mark.parametrize("name", NAMES)

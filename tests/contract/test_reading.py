@@ -215,7 +215,7 @@ quality:
 def test_a_value_is_located_by_its_key_or_by_the_nearest_that_is_there(
     path: tuple[Any, ...], line: int, column: int
 ) -> None:
-    assert read_text(DOCUMENT).locate(path)[1:] == (line, column)
+    assert read_text(DOCUMENT).locate(path)[1:3] == (line, column)
 
 
 @pytest.mark.parametrize(

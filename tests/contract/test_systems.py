@@ -116,3 +116,26 @@ def test_files_are_read_once_and_never_changed(write: Write) -> None:
     first, second = load_project(Project(folder), {}), load_project(Project(folder), {})
     assert first.contracts == second.contracts
     assert {path: path.read_bytes() for path in folder.rglob("*.yaml")} == before
+
+
+LOCAL = (
+    "storage: {domain_catalog: '{catalog}.{domain}', quarantine_root: '{catalog}.quarantine'}\n"
+    "environments:\n  local: {catalog: lake, storage_root: ./lake, quarantine_root: ./lake/_quarantine}\n"
+)
+
+
+def test_a_root_below_the_storage_root_moves_with_it(write: Write) -> None:
+    folder = write({**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + LOCAL})
+    here = load_project(Project(folder), {}).find("silver_orders")
+    assert here.quarantine.target == "./lake/_quarantine/sales_silver_orders"
+    there = load_project(Project(folder), {"LAKELOGIC_VAR_LAKE": "/data/lake"}).find("silver_orders")
+    assert there.quarantine.target == "/data/lake/_quarantine/sales_silver_orders"
+
+
+def test_resources_elsewhere_are_laid_over_a_project_that_is_not_touched(write: Write) -> None:
+    resource = "name: deployed\nenvironment: local\ncatalog: other\nroots: {quarantine_root: /data/q}\n"
+    mesh = {f"mesh/{name}": text for name, text in {**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + LOCAL}.items()}
+    folder = write({**mesh, "deploy/deployed.yaml": resource})
+    contract = load_project(Project(folder / "mesh", resources=folder / "deploy"), {}).find("silver_orders")
+    assert contract.quarantine.target == "/data/q/sales_silver_orders"
+    assert contract.materialization.target_path == "table:other.sales.silver_orders"

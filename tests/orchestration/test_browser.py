@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.orchestration.conftest import BAD_DAY, DAYS
 from tests.orchestration.live import BRONZE, LOCATION, REASON, SILVER, TOTALS, Backfilled, backfilled, live
@@ -17,21 +16,8 @@ from tests.orchestration.live import BRONZE, LOCATION, REASON, SILVER, TOTALS, B
 __all__ = ["backfilled", "live"]
 
 SCREENSHOTS_VARIABLE = "LAKELOGIC_SCREENSHOTS"
-_BINARIES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-_SWITCHES = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
 _PATIENCE = 60_000
 Shoot = Callable[[Page, str], None]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    binary = next(filter(None, map(shutil.which, _BINARIES)), None)
-    if binary is None:
-        pytest.skip("no browser: install Debian's chromium-headless-shell, or any chromium, to look at the UI")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=binary, args=_SWITCHES.split())
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -77,9 +77,9 @@ def test_what_is_in_the_tables_can_be_judged_again_without_writing(ran: Runner) 
     ("config", "message"),
     [
         ({"select": ["gold_till_totls"]}, "Did you mean gold_till_totals?"),
-        ({"first_day": "2026-02-30"}, "write days as 2026-02-01"),
+        ({"first_day": "2026-02-30"}, "is not a day; write it as 2026-02-01"),
         ({"first_day": "2026-02-03", "last_day": "2026-02-01"}, "before the first day"),
-        ({"last_day": "2026-02-01"}, "needs a `first_day`"),
+        ({"last_day": "2026-02-01"}, "has no first day"),
         ({"select": ["layer:silver"]}, "made by partitions: name a `first_day`"),
     ],
 )

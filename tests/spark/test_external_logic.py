@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -132,6 +133,27 @@ def run(good_df=None, contract=None, **kwargs):
     assert set(wanted) <= set(dates.columns)
     assert dict(dates.dtypes)["full_date"] == "date"
     assert not {"lakelogic", "lakelogic.core"} & set(sys.modules)
+
+
+def test_the_calendar_cannot_be_imported_outside_of_external_logic(project: Project) -> None:
+    project.run("import lakelogic.core.dim_date\ndef run(df): return df")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("lakelogic")
+    with pytest.raises(EngineError, match="ModuleNotFoundError"):
+        project.run("import lakelogic.engine\ndef run(df): return df")
+
+
+def test_a_generator_may_work_on_the_calendar_as_a_frame(project: Project) -> None:
+    of_spark = project.run(
+        "from lakelogic.core.dim_date import generate_date_dimension as days\n"
+        "def run(df): return days('2024-01-01', '2024-01-03', engine='spark').where('day > 1').select('full_date')"
+    )
+    assert [str(row.full_date) for row in of_spark.collect()] == ["2024-01-02", "2024-01-03"]
+    without_library = project.run(
+        "from lakelogic.core.dim_date import generate_date_dimension as days\n"
+        "def run(df): return days('2024-01-01', '2024-01-03', engine='polars').to_arrow().select(['date_key'])"
+    )
+    assert [row.date_key for row in without_library.collect()] == [20240101, 20240102, 20240103]
 
 
 def test_days_know_their_place_in_every_calendar() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakelogic_assets.plan.window import FULL, Window
-from lakelogic_assets.spark.execute import RunRequest, execute
+from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.holds import Hold, Holds
+from lakelogic_assets.spark.request import RunRequest, Upstream
 from lakelogic_assets.spark.run_log import read_runs
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def test_a_success_releases_the_holds_that_it_covers(tmp_path: Path) -> None:
 def run_below(sandbox: Sandbox, window: Window, *, ignore_gates: bool = False) -> RunReport:
     below = sandbox.processor(BELOW, "below")
     request = RunRequest(
-        window=window, frame=sandbox.frame([(1,)], "id int"), upstream=(("orders",),), ignore_gates=ignore_gates
+        window=window,
+        frame=sandbox.frame([(1,)], "id int"),
+        upstream=(Upstream(("orders",)),),
+        ignore_gates=ignore_gates,
     )
     lakehouse = below.workspace.lakehouse(below.contract)
     return execute(below.contract, sandbox.spark, lakehouse, below.destination, request)

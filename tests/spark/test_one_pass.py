@@ -12,8 +12,9 @@ import pytest
 from lakelogic_assets.contract.rules import row_rules
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.execute import RunRequest, new_scope
+from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.quality.one_pass import evaluate
+from lakelogic_assets.spark.request import RunRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

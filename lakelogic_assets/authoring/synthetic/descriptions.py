@@ -6,7 +6,7 @@ import re
 from datetime import date
 from typing import Final
 
-from lakelogic_assets.authoring.synthetic.strategies import Pattern, Pool, Pooled, Strategy, Within
+from lakelogic_assets.plan.synthetic import Pattern, Pool, Pooled, Strategy, Within
 
 _FORMAT = re.compile(r"\bformat:\s*(.+?)\s*(?:\.(?=\s|\Z)|\Z)", re.I | re.S)
 _DATE = re.compile(r"yyyy-mm-dd(?P<time>[t ]hh:mm(:ss)?)?", re.I)

@@ -2,203 +2,257 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from lakelogic_assets.authoring.synthetic.comparisons import UNKNOWN, Comparison, Sign, comparisons
-from lakelogic_assets.authoring.synthetic.feeds import Feed
+from lakelogic_assets.authoring.synthetic.comparisons import UNKNOWN, Comparison, demands
 from lakelogic_assets.authoring.synthetic.hints import TIMES, is_number
-from lakelogic_assets.authoring.synthetic.rows import Row
-from lakelogic_assets.authoring.synthetic.strategies import Choice, ColumnPlan, Number, Serial
-from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file
-from lakelogic_assets.authoring.synthetic.values import fitted
-from lakelogic_assets.contract import quality as forms
+from lakelogic_assets.authoring.synthetic.rules import NOWHERE, broken_by
+from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file, traces_to_file
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.quality import Unique
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.contract.rules import AcceptedLength, Hint, RowRule, row_rules
+from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.contract.sql import expression_facts
+from lakelogic_assets.plan.synthetic import (
+    Change,
+    Choice,
+    ColumnPlan,
+    Fault,
+    Feed,
+    Number,
+    Operation,
+    Serial,
+    Stage,
+    fitted,
+)
 
-How = Literal["missing", "out of range", "unknown value", "malformed", "too long", "unparsable", "duplicate row"]
-
-_BAD_TEXTS: Final = ("not valid", "someone.example.com", "?", "-")
 _BAD_NUMBERS: Final = ("n/a", "12,5 EUR", "many")
 _BAD_DAYS: Final = ("2026-13-45", "not a date", "00.00.0000")
 _SCHEMA: Final = "Type Mismatch"
+_TIMELY: Final = frozenset({">", ">=", "<", "<="})
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One way to break a row: a value of a column, or the whole row once more."""
-
-    how: How
-    column: str | None = None
-    values: tuple[Any, ...] = ()
-    noticed_by: str | None = None
-    """The contract and the rule that will object; None for what is wrong without a rule."""
-
-    def __str__(self) -> str:
-        what = f"{self.column}: {self.how}" if self.column else self.how
-        return f"{what} ({self.noticed_by})" if self.noticed_by else what
-
-    def apply(self, row: Row, turn: int) -> Row:
-        return {**row, self.column: self.values[turn % len(self.values)]} if self.column else row
+class _UnbreakableError(Exception):
+    """Why no row of the file can break a rule."""
 
 
 @dataclass(frozen=True)
 class Breaker:
     """All faults of one feed, and what a row must hold to be judged at all."""
 
-    feed: Feed
     faults: tuple[Fault, ...]
-    demands: tuple[Comparison, ...] = ()
-
-    def broken(self, odd: Sequence[Row], sound: Sequence[Row], turn: int) -> tuple[list[Row], list[Fault]]:
-        """Each odd row broken in one way; over the days every way has its turn."""
-        rows: list[Row] = []
-        used: list[Fault] = []
-        for index, row in enumerate(odd):
-            number = turn * len(odd) + index
-            fault = self.faults[number % len(self.faults)] if self.faults else Fault("duplicate row")
-            source = sound[number % len(sound)] if fault.column is None and sound else row
-            admitted = source if fault.column is None else self._admitted(source)
-            rows.append(fault.apply(admitted, number // max(len(self.faults), 1)))
-            used.append(fault)
-        return rows, used
-
-    def _admitted(self, row: Row) -> Row:
-        """The row as no filter downstream drops it: what is dropped silently is noticed by nobody."""
-        changed = dict(row)
-        for demand in self.demands:
-            column = self.feed.by_name.get(demand.column)
-            if column is None or demand.holds(changed[demand.column]):
-                continue
-            known = column.strategy.values if isinstance(column.strategy, Choice) else ()
-            wanted = [*known, *(demand.values if demand.sign in ("=", "in") else ())]
-            value = next((each for each in wanted if demand.holds(each)), changed[demand.column])
-            changed[demand.column] = fitted(value, column.type)
-        return changed
+    admitted: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Columns that filters look at → values that they let pass: what is dropped silently is noticed by nobody."""
+    unbroken: Mapping[str, str] = field(default_factory=dict)
+    """Rule → why no row breaks it."""
 
 
 def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
     """How rows of a feed can be broken; `typed` files cannot hold text where a number belongs."""
-    contract = feed.contract
+    contract = registry.contracts[feed.asset]
     protected = frozenset(_protected(registry, contract))
     found: list[Fault] = []
+    unbroken: dict[str, str] = {}
+    doubled: list[str] = []
+    held_before: frozenset[tuple[str | None, str]] = frozenset()
     for judge in judges(registry, contract):
-        found += _of_rules(judge, feed, typed=typed)
-        found += [] if typed else _of_types(judge, feed)
+        planner = _Planner(judge, contract, feed, protected, held_before)
+        for rule in row_rules(judge):
+            name = f"{judge.table}: {rule.name}"
+            try:
+                found += planner.of_rule(rule, name)
+            except _UnbreakableError as reason:
+                unbroken[name] = str(reason)
+        found += [] if typed else planner.of_types()
+        if judge.key == contract.key:
+            held_before = frozenset((fault.column, fault.how) for fault in found)
+        for each in dataset_rules(judge):
+            name = f"{judge.table}: {each.name}"
+            if _notices_copies(judge, contract, feed, each):
+                doubled.append(name)
+            else:
+                unbroken[name] = "it is about all rows together"
     if not found:
-        found = list(_generic(feed, typed=typed))
-    kept = [fault for fault in found if fault.column not in protected and fault.values]
+        found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
     if feed.key:
-        kept.append(Fault("duplicate row"))
-    # Two rules may object to one value; it is broken once, in the name of the first.
-    unique = {(fault.column, fault.how, fault.values): fault for fault in reversed(kept)}
-    return Breaker(feed, tuple(reversed(unique.values())), tuple(_demands(registry, contract)))
+        found.append(Fault("duplicate row", noticed_by=tuple(doubled)))
+    return Breaker(_merged(found), dict(_admitted(registry, contract, feed)), unbroken)
 
 
-def _of_rules(judge: Contract, feed: Feed, *, typed: bool) -> Iterator[Fault]:
-    """A fault for every rule that quarantines and can be understood."""
-    for rule in row_rules(judge):
+def _notices_copies(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> bool:
+    """Whether a rule wants every key once and nothing removes a second one before."""
+    if not isinstance(rule.test, Unique):
+        return False
+    removing = (ops.Deduplicate, ops.DeduplicateByLatest)
+    steps = [*judge.transformations, *contract.transformations]
+    traced = (trace_to_file(judge, contract, name) for name in rule.columns)
+    in_file = all(each is not None and each.column in feed.by_name for each in traced)
+    return in_file and not any(isinstance(step.operation, removing) for step in steps)
+
+
+def _merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Two rules may object to one value; it is broken once, in the name of both."""
+    unique: dict[tuple[str, tuple[Change, ...]], Fault] = {}
+    for fault in faults:
+        known = unique.get((fault.how, fault.changes))
+        names = dict.fromkeys((*(known.noticed_by if known else ()), *fault.noticed_by))
+        unique[fault.how, fault.changes] = replace(fault, noticed_by=tuple(names))
+    return tuple(unique.values())
+
+
+class _Planner:
+    """Turns what breaks a judge's rules into changes of the file's columns."""
+
+    def __init__(
+        self,
+        judge: Contract,
+        contract: Contract,
+        feed: Feed,
+        protected: frozenset[str],
+        held_before: frozenset[tuple[str | None, str]],
+    ) -> None:
+        """`held_before` are columns and what is wrong with them where the contract itself lets no row through."""
+        self._judge = judge
+        self._contract = contract
+        self._columns = feed.by_name
+        self._protected = protected
+        self._held_before = held_before
+
+    def of_rule(self, rule: RowRule, name: str) -> list[Fault]:
+        """A fault for every way to break the rule; raises where there is none."""
         if rule.severity != "error":
-            continue
-        for fault in _of_rule(rule):
-            traced = trace_to_file(judge, feed.contract, fault.column or "", rule.phase)
-            column = feed.by_name.get(traced.column) if traced else None
-            if traced and column and _reaches(fault.how, traced):
-                values = tuple(_written(fault.values, column, typed=typed))
-                yield Fault(fault.how, column.name, values, f"{judge.table}: {rule.name}")
+            raise _UnbreakableError(f"it is only {'a warning' if rule.severity == 'warning' else 'for information'}")
+        faults: list[Fault] = []
+        reasons: dict[str, None] = {}
+        for way in broken_by(rule):
+            try:
+                faults.append(self._fault(way, rule, name))
+            except _UnbreakableError as reason:
+                reasons[str(reason)] = None
+        if not faults:
+            raise _UnbreakableError("; ".join(reasons) or "what it says is not understood")
+        return faults
+
+    def _fault(self, way: Sequence[Comparison], rule: RowRule, name: str) -> Fault:
+        changes: dict[str, Change] = {}
+        how = ""
+        for comparison in way:
+            if comparison.sign == "not null":
+                continue  # rows hold something unless they are told not to
+            for change in self._changes(comparison, rule):
+                if change.column in changes:
+                    raise _UnbreakableError(f"it asks for several things of `{change.column}` at once")
+                changes[change.column] = change
+            how = how if self._is_known(comparison, changes) and how else _how(comparison)
+        if not changes:
+            raise _UnbreakableError("nothing has to change for it")
+        # First what is wrong, then what only makes the rule apply.
+        ordered = sorted(changes.values(), key=lambda each: self._is_listed(each))
+        fault = Fault(how, tuple(ordered), (name,))
+        if (fault.column, fault.how) in self._held_before:
+            raise _UnbreakableError(f"{self._contract.table} holds such rows back")
+        return fault
+
+    def _is_known(self, comparison: Comparison, changes: Mapping[str, Change]) -> bool:
+        return any(self._is_listed(each) for each in changes.values() if each.column == comparison.column)
+
+    def _is_listed(self, change: Change) -> bool:
+        return change.beyond is None and set(change.values) <= set(_listed(self._columns[change.column]))
+
+    def _changes(self, comparison: Comparison, rule: RowRule) -> Iterator[Change]:
+        columns = self._file_columns(comparison.column, rule, comparison)
+        if comparison.other is not None:
+            (other, *_) = self._file_columns(comparison.other, rule, comparison)
+            step = {">": 1, "<": -1, "<>": 1}.get(comparison.sign, 0)
+            yield Change(columns[0].name, beyond=other.name, step=step)
+            return
+        # Of several columns the first that is filled counts; only all of them empty are empty.
+        for column in columns if comparison.sign == "null" else columns[:1]:
+            yield Change(column.name, self._values(comparison, column, rule))
+
+    def _values(self, comparison: Comparison, column: ColumnPlan, rule: RowRule) -> tuple[Any, ...]:
+        listed = tuple(value for value in _listed(column) if comparison.holds(value))
+        if listed and NOWHERE not in comparison.values and comparison.sign in ("<>", "not in"):
+            return listed
+        if column.name in self._protected:
+            raise _UnbreakableError(f"`{column.name}` steers which rows are read")
+        field_ = self._judge.model.by_name.get(comparison.column)
+        if NOWHERE in comparison.values:
+            found: tuple[Any, ...] = (-987654,) if field_ and is_number(field_.spark_type) else (UNKNOWN,)
+        else:
+            found = comparison.passing()
+        kept = tuple(_held(found, column, field_.spark_type if field_ else "STRING"))
+        if not kept:
+            raise _UnbreakableError(f"no value of `{column.name}` that its type can hold is known to break it")
+        if None in kept and rule.null_passes:
+            raise _UnbreakableError("it lets empty values pass")
+        return kept
+
+    def _file_columns(self, name: str, rule: RowRule, comparison: Comparison) -> list[ColumnPlan]:
+        traces = traces_to_file(self._judge, self._contract, name, rule.phase)
+        found = [(each, self._columns[each.column]) for each in traces if each.column in self._columns]
+        if not found:
+            raise _UnbreakableError(f"`{name}` is not in the file: a step or the engine makes it")
+        for trace, _ in found:
+            if not _reaches(comparison, trace):
+                raise _UnbreakableError(f"a step rewrites `{name}` before the rule sees it")
+        return [column for _, column in found]
+
+    def of_types(self) -> Iterator[Fault]:
+        """Text where a judge's type wants a number or a time, unless an early step would stumble over it."""
+        judge = self._judge
+        if judge.server.cast_to_string or judge.server.mode == "ingest":
+            return  # a contract that stores text casts nothing
+        for field_ in judge.model.fields:
+            traced = trace_to_file(judge, self._contract, field_.name, "pre")
+            if traced is None or traced.column not in self._columns or traced.column in self._protected:
+                continue
+            if {"map_values", "split", "explode"} & traced.steps or _computed_early(judge, field_.name):
+                continue
+            values = _BAD_NUMBERS if is_number(field_.spark_type) else _BAD_DAYS if field_.spark_type in TIMES else ()
+            if values and (traced.column, "unparsable") not in self._held_before:
+                yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",))
 
 
-def _reaches(how: How, traced: Trace) -> bool:
+def _how(comparison: Comparison) -> str:
+    """What is wrong with a value for which the comparison holds."""
+    if comparison.sign == "null":
+        return "missing"
+    if comparison.of_length:
+        return "too long" if comparison.sign in (">", ">=") else "too short"
+    if comparison.sign in ("not like", "not regex"):
+        return "malformed"
+    return "out of range" if comparison.sign in _TIMELY else "unknown value"
+
+
+def _reaches(comparison: Comparison, traced: Trace) -> bool:
     """Whether the steps on the way leave the fault as it is."""
-    if how == "missing":
+    if comparison.sign == "null":
         return not {"coalesce", "map_values"} & traced.steps
     return not {"map_values", "split", "explode"} & traced.steps
 
 
-def _of_rule(rule: RowRule) -> Iterator[Fault]:
-    """Faults in the columns of the judge."""
-    name = rule.columns[0] if rule.columns else ""
-    match rule.test:
-        case forms.NotNull():
-            yield Fault("missing", name, (None,))
-        case forms.Range() | Hint(values=None):
-            inclusive = rule.test.inclusive if isinstance(rule.test, forms.Range) else True
-            yield from _outside(name, rule.test.min, rule.test.max, inclusive=inclusive)
-        case forms.AcceptedValues() | Hint():
-            yield Fault("unknown value", name, _unknown(rule.test.values or ()))
-        case forms.ReferentialIntegrity():
-            yield Fault("unknown value", name, (UNKNOWN,))
-        case forms.RegexMatch(pattern=pattern):
-            yield Fault("malformed", name, _mismatches(str(pattern)))
-        case AcceptedLength(max_length):
-            yield Fault("too long", name, ("x" * (max_length + 1),))
-        case str() as sql if rule.bounds is None:
-            for each in comparisons(sql):
-                yield Fault(_how(each), each.column, each.breaking())
+def _listed(column: ColumnPlan) -> tuple[Any, ...]:
+    match column.strategy:
+        case Choice(values) | Stage(values):
+            return tuple(dict.fromkeys(values))
+        case Operation(script):
+            return tuple(dict.fromkeys(script))
+        case _:
+            return ()
 
 
-def _how(comparison: Comparison) -> How:
-    if comparison.sign == "not null":
-        return "missing"
-    if comparison.sign == "like":
-        return "malformed"
-    return "out of range" if comparison.sign in (">", ">=", "<", "<=") else "unknown value"
-
-
-def _outside(name: str, low: Any, high: Any, *, inclusive: bool) -> Iterator[Fault]:
-    """Below the lower bound and above the upper one, where they are numbers."""
-    signs: tuple[Sign, Sign] = (">=", "<=") if inclusive else (">", "<")
-    for sign, bound in zip(signs, (low, high), strict=True):
-        if isinstance(bound, int | float):
-            yield Fault("out of range", name, Comparison(name, sign, (Decimal(str(bound)),)).breaking())
-
-
-def _unknown(values: Sequence[Any]) -> tuple[Any, ...]:
-    if all(isinstance(each, int | float) for each in values):
-        return (max(values) + 1,)
-    return tuple(each for each in (UNKNOWN, "?") if each not in values)
-
-
-def _mismatches(pattern: str) -> tuple[str, ...]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error:
-        return ()
-    return tuple(text for text in _BAD_TEXTS if not compiled.search(text))
-
-
-def _written(values: Sequence[Any], column: ColumnPlan, *, typed: bool) -> Iterator[Any]:
-    """Breaking values in the column's own type; what does not fit stands as text where the file can hold it."""
+def _held(values: Sequence[Any], column: ColumnPlan, reads_as: str) -> Iterator[Any]:
+    """The values that the judge can read as its type, in the file's own type where that is kept."""
     for value in values:
         try:
+            fitted(value, reads_as)
             yield fitted(value, column.type)
         except (ValueError, ArithmeticError):
-            if not typed:
-                yield value
-
-
-def _of_types(judge: Contract, feed: Feed) -> Iterator[Fault]:
-    """Text where a judge's type wants a number or a time, unless an early step would stumble over it."""
-    for field in judge.model.fields:
-        traced = trace_to_file(judge, feed.contract, field.name, "pre")
-        if traced is None or traced.column not in feed.by_name or not _reaches("unparsable", traced):
             continue
-        if _reads_text(judge) or _computed_early(judge, field.name):
-            continue
-        values = _BAD_NUMBERS if is_number(field.spark_type) else _BAD_DAYS if field.spark_type in TIMES else ()
-        if values:
-            yield Fault("unparsable", traced.column, values, f"{judge.table}: {_SCHEMA}")
-
-
-def _reads_text(judge: Contract) -> bool:
-    """A contract that stores text casts nothing."""
-    return judge.server.cast_to_string or judge.server.mode == "ingest"
 
 
 def _computed_early(judge: Contract, column: str) -> bool:
@@ -225,17 +279,17 @@ def _inputs(operation: ops.Operation) -> frozenset[str]:
 def _generic(feed: Feed, *, typed: bool) -> Iterator[Fault]:
     """What is wrong whoever looks: no key, a number beyond its bounds, a word nobody listed, text for a number."""
     for name in feed.key[:1]:
-        yield Fault("missing", name, (None,))
+        yield Fault("missing", (Change(name, (None,)),))
     for column in feed.columns:
         strategy = column.strategy
         if isinstance(strategy, Number):
-            yield Fault("out of range", column.name, (fitted(strategy.low - 1, column.type),))
+            yield Fault("out of range", (Change(column.name, (strategy.low - 1,)),))
             if not typed:
-                yield Fault("unparsable", column.name, _BAD_NUMBERS)
+                yield Fault("unparsable", (Change(column.name, _BAD_NUMBERS),))
         elif isinstance(strategy, Choice) and column.type == "STRING":
-            yield Fault("unknown value", column.name, (UNKNOWN,))
-        elif isinstance(strategy, Serial) and column.name != feed.key[0]:
-            yield Fault("missing", column.name, (None,))
+            yield Fault("unknown value", (Change(column.name, (UNKNOWN,)),))
+        elif isinstance(strategy, Serial) and column.name not in feed.key[:1]:
+            yield Fault("missing", (Change(column.name, (None,)),))
 
 
 def _protected(registry: Registry, contract: Contract) -> Iterator[str]:
@@ -244,7 +298,7 @@ def _protected(registry: Registry, contract: Contract) -> Iterator[str]:
         source, target = judge.source, judge.materialization
         named = [*target.partition_by, target.reprocess_date_column]
         if source is not None:
-            named += [source.watermark_field, source.cdc_op_field, source.cdc_timestamp_field]
+            named += [source.watermark_field, source.cdc_timestamp_field]
             named += source.partition_filters
         for step in judge.transformations:
             if isinstance(step.operation, ops.Filter):
@@ -255,16 +309,19 @@ def _protected(registry: Registry, contract: Contract) -> Iterator[str]:
                 yield traced.column
 
 
-def _demands(registry: Registry, contract: Contract) -> Iterator[Comparison]:
-    """What filters ask for before a row reaches the rules."""
+def _admitted(registry: Registry, contract: Contract, feed: Feed) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """What filters let pass before a row reaches the rules."""
     for judge in judges(registry, contract):
         wanted: list[Comparison] = []
         for name, value in (judge.source.partition_filters if judge.source else {}).items():
             wanted.append(Comparison(name, "=", (value,)))
         for step in judge.transformations:
             if isinstance(step.operation, ops.Filter):
-                wanted += comparisons(step.operation.sql)
+                wanted += demands(step.operation.sql)
         for each in wanted:
             traced = trace_to_file(judge, contract, each.column)
-            if traced:
-                yield Comparison(traced.column, each.sign, each.values)
+            column = feed.by_name.get(traced.column) if traced else None
+            passing = [*_listed(column), *(each.values if each.sign in ("=", "in") else ())] if column else []
+            kept = tuple(dict.fromkeys(value for value in passing if each.holds(value)))
+            if column and kept:
+                yield column.name, kept

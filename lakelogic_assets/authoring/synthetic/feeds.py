@@ -5,29 +5,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from math import prod
 from typing import Any, Final
 
 from lakelogic_assets import names
+from lakelogic_assets.authoring.documents import document_lines, is_document
+from lakelogic_assets.authoring.synthetic.comparisons import Comparison
 from lakelogic_assets.authoring.synthetic.descriptions import days_late, empty_share
 from lakelogic_assets.authoring.synthetic.hints import (
-    ENUMERABLE,
     IDENTIFIER,
     INTEGERS,
     STAMPED,
     Hints,
-    Kind,
     hints_of,
     is_time,
     serial_pattern,
     strategy_for,
 )
-from lakelogic_assets.authoring.synthetic.strategies import (
+from lakelogic_assets.authoring.synthetic.regexes import places
+from lakelogic_assets.authoring.synthetic.rules import demands_on_file
+from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
+from lakelogic_assets.contract import transformations as ops
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.model import FieldDefinition
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.plan.synthetic import (
+    CODES,
     Choice,
     ColumnPlan,
+    Feed,
+    Kind,
     Number,
     OnDay,
     Operation,
+    Order,
     Ordinal,
     Pattern,
     Pooled,
@@ -35,11 +46,6 @@ from lakelogic_assets.authoring.synthetic.strategies import (
     Serial,
     Strategy,
 )
-from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
-from lakelogic_assets.contract import transformations as ops
-from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.model import FieldDefinition
-from lakelogic_assets.contract.registry import Registry
 
 MOST_LINES: Final = 20
 """A whole number of a key that may grow beyond this counts things, not the lines of a parent."""
@@ -48,44 +54,6 @@ _DELETES: Final = frozenset({"D", "DELETE", "DELETED", "REMOVE"})
 _OPERATION = re.compile(r"\A_?(op|operation|op_type|change_type|cdc_op)\Z", re.I)
 _OF_A_LINE = re.compile(r"product|article|item|sku|line", re.I)
 _KEY_IN_FOLDER = re.compile(r"(?:\A|/)([^/=%]+)=")
-
-
-@dataclass(frozen=True)
-class Feed:
-    """The columns of a contract's files, and which of them say whose row it is."""
-
-    contract: Contract
-    kind: Kind
-    key: tuple[str, ...]
-    columns: tuple[ColumnPlan, ...]
-    days_late: int = 0
-
-    @cached_property
-    def asset(self) -> tuple[str, ...]:
-        """The contract's key, looked up once: it is asked for with every value."""
-        return self.contract.key
-
-    @cached_property
-    def by_name(self) -> dict[str, ColumnPlan]:
-        return {column.name: column for column in self.columns}
-
-    @cached_property
-    def capacity(self) -> int | None:
-        """How many different things its ids can tell apart; None when no column counts."""
-        return next((each.strategy.capacity for each in self.columns if isinstance(each.strategy, Serial)), None)
-
-    @cached_property
-    def operation(self) -> Operation | None:
-        return next((each.strategy for each in self.columns if isinstance(each.strategy, Operation)), None)
-
-    @cached_property
-    def lines(self) -> Ordinal | None:
-        return next((each.strategy for each in self.columns if isinstance(each.strategy, Ordinal)), None)
-
-    @cached_property
-    def is_dated(self) -> bool:
-        """Whether its rows say on which day they came; otherwise one file is all there ever is."""
-        return any(isinstance(each.strategy, OnDay) for each in self.columns)
 
 
 @dataclass(frozen=True)
@@ -107,7 +75,8 @@ def plan_feeds(registry: Registry, contracts: Sequence[Contract]) -> dict[tuple[
 
 def plan_feed(registry: Registry, contract: Contract) -> Feed:
     """What the files of one contract hold, its references not yet checked against other feeds."""
-    fields = dict(_file_fields(registry, contract))
+    asked = demands_on_file(registry, contract)
+    fields = dict(_file_fields(registry, contract, asked))
     operation = _operation(registry, contract, fields)
     key = _key(registry, contract, fields)
     kind = _kind(operation, fields)
@@ -125,23 +94,34 @@ def plan_feed(registry: Registry, contract: Contract) -> Feed:
         )
         for name, field in fields.items()
     ]
-    return Feed(contract, kind, key, tuple(_ranked(columns)), late if kind == "events" else 0)
+    ranked = tuple(_ranked(columns))
+    orders = tuple(_orders(asked, {column.name: column for column in ranked}))
+    return Feed(contract.key, kind, key, ranked, late if kind == "events" else 0, orders)
 
 
-def _file_fields(registry: Registry, contract: Contract) -> Iterator[tuple[str, _Field]]:
+def _file_fields(registry: Registry, contract: Contract, asked: Sequence[Comparison]) -> Iterator[tuple[str, _Field]]:
     """The fields that a file brings: not what the engine or a step makes, nor what its folders say."""
     partition = contract.source.partition if contract.source else None
     in_folders = set(_KEY_IN_FOLDER.findall(partition.format)) if partition else set[str]()
     seen: set[str] = set()
+    inside = {line.field: line.inside for line in document_lines(contract)} if is_document(contract) else None
     for field in contract.model.fields:
-        if field.generated or field.extraction_task or field.name.startswith(names.ENGINE_PREFIX):
+        if field.generated or field.name.startswith(names.ENGINE_PREFIX):
+            continue
+        if field.extraction_task if inside is None else field.name not in inside:
             continue
         found = trace(contract, field.name)
         if found is None or found.column in seen or found.column in in_folders:
             continue
         seen.add(found.column)
         others = _read_as(registry, contract, found.column)
-        yield found.column, _Field(field, hints_of(found.column, field, others))
+        hints = hints_of(found.column, field, others)
+        mine = tuple(each for each in asked if each.column == found.column)
+        if inside is not None:
+            # Found in a text, whatever type it is given later.
+            hints = replace(hints, type="STRING")
+            mine = (*mine, Comparison(found.column, "regex", (f"^(?:{inside[field.name]})$",)))
+        yield found.column, _Field(field, replace(hints, demands=mine))
 
 
 def _read_as(registry: Registry, contract: Contract, column: str) -> Iterator[FieldDefinition]:
@@ -227,7 +207,7 @@ def _key_strategies(
     key: Sequence[str], fields: Mapping[str, _Field], strategies: Mapping[str, Strategy], *, has_days: bool
 ) -> dict[str, Strategy]:
     """One column of the key counts; a small number beside it is the position within."""
-    free = [name for name in key if not _is_given(strategies[name])]
+    free = [name for name in key if not _is_given(strategies[name], fields[name].hints)]
     lines = [name for name in free if has_days and _is_position(strategies[name], fields[name].hints)]
     counting = [name for name in free if name not in lines]
     if not counting:
@@ -240,10 +220,12 @@ def _key_strategies(
     return made
 
 
-def _is_given(strategy: Strategy) -> bool:
+def _is_given(strategy: Strategy, hints: Hints) -> bool:
     """Whether the values are somebody's already, so that counting would make up others."""
+    if isinstance(strategy, Choice) and not hints.values and hints.regexes:
+        return False  # texts that match an expression, of which there are more
     if isinstance(strategy, Pooled):
-        return strategy.pool in ENUMERABLE
+        return strategy.pool in CODES
     return isinstance(strategy, Choice | Reference)
 
 
@@ -254,6 +236,8 @@ def _is_position(strategy: Strategy, hints: Hints) -> bool:
 def _serial(hints: Hints, strategy: Strategy) -> Serial:
     if hints.reads_as in INTEGERS:
         return Serial(None, 10 ** INTEGERS[hints.reads_as])
+    if isinstance(strategy, Choice) and (letters := places(hints.regexes)):
+        return Serial(None, prod(map(len, letters)), letters)
     pattern = strategy.text if isinstance(strategy, Pattern) else serial_pattern(hints.name)
     return Serial(pattern, 10 ** pattern.count("#"))
 
@@ -263,9 +247,24 @@ def _is_of_parent(name: str, strategy: Strategy) -> bool:
     return not isinstance(strategy, Number | Ordinal) and not _OF_A_LINE.search(name)
 
 
+def _orders(asked: Sequence[Comparison], columns: Mapping[str, ColumnPlan]) -> Iterator[Order]:
+    """Columns of which rules say that one is not above the other, unless moments are in that order anyway."""
+    for each in asked:
+        if each.other is None or each.column not in columns or each.other not in columns:
+            continue
+        low, high = (each.column, each.other) if each.sign in ("<", "<=") else (each.other, each.column)
+        if each.sign in ("<", "<=", ">", ">=") and not _follow(columns[low].strategy, columns[high].strategy):
+            yield Order(low, high, strict=each.sign in ("<", ">"))
+
+
+def _follow(low: Strategy, high: Strategy) -> bool:
+    both = isinstance(low, OnDay) and isinstance(high, OnDay) and low.moment and high.moment
+    return both and low.anchor == high.anchor and low.rank < high.rank  # type: ignore[union-attr]
+
+
 def _column(field: _Field, strategy: Strategy, kind: Kind, *, is_key: bool) -> ColumnPlan:
     hints = field.hints
-    is_bound = is_key or field.definition.required or isinstance(strategy, Operation)
+    is_bound = is_key or field.definition.required or hints.is_required or isinstance(strategy, Operation)
     return ColumnPlan(
         name=hints.name,
         type=hints.type,

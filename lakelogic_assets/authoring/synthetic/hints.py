@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from lakelogic_assets.authoring.synthetic.comparisons import Comparison, like_as_regex
 from lakelogic_assets.authoring.synthetic.descriptions import (
     described_format,
     described_range,
     described_values,
 )
-from lakelogic_assets.authoring.synthetic.strategies import (
+from lakelogic_assets.authoring.synthetic.narrowing import narrowed
+from lakelogic_assets.contract.model import FieldDefinition
+from lakelogic_assets.plan.synthetic import (
+    CODES,
     Choice,
+    Kind,
     Nothing,
     Number,
     OnDay,
@@ -28,13 +33,7 @@ from lakelogic_assets.authoring.synthetic.strategies import (
     Strategy,
     Within,
 )
-from lakelogic_assets.contract.model import FieldDefinition
 
-Kind = Literal["entities", "events", "changes"]
-"""Things that come back every day, things that happen once, changes of things."""
-
-ENUMERABLE: Final = frozenset[Pool]({"country", "currency"})
-"""Pools whose words are codes by themselves."""
 INTEGERS: Final = {"TINYINT": 2, "SMALLINT": 4, "INT": 9, "BIGINT": 15}
 """Whole number types and how many digits surely fit."""
 TIMES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
@@ -93,6 +92,19 @@ class Hints:
     high: float | None = None
     max_length: int | None = None
     is_json: bool = False
+    demands: tuple[Comparison, ...] = ()
+    """What rules ask of the values."""
+
+    @property
+    def is_required(self) -> bool:
+        return any(each.sign == "not null" for each in self.demands)
+
+    @property
+    def regexes(self) -> tuple[str, ...]:
+        """Expressions that a text must match."""
+        said = [str(each.values[0]) for each in self.demands if each.sign == "regex"]
+        said += [like_as_regex(each.values[0]) for each in self.demands if each.sign == "like"]
+        return (*said, *_lengths(self.demands))
 
     def with_more(self, field: FieldDefinition) -> Hints:
         """Completed by what another contract says about the same values; what is known already stays."""
@@ -123,6 +135,10 @@ def _first(*values: float | None) -> float | None:
 
 def strategy_for(hints: Hints, kind: Kind) -> Strategy:
     """How the values are made, whatever other columns do; keys and references are decided by who knows them."""
+    return narrowed(_usual(hints, kind), hints) if hints.demands else _usual(hints, kind)
+
+
+def _usual(hints: Hints, kind: Kind) -> Strategy:
     if hints.values:
         return _choice(hints, kind)
     described = described_format(hints.description)
@@ -137,6 +153,18 @@ def strategy_for(hints: Hints, kind: Kind) -> Strategy:
     if is_number(hints.reads_as):
         return _number(hints)
     return _text(hints) if hints.reads_as == "STRING" else Nothing()
+
+
+def _lengths(demands: Sequence[Comparison]) -> tuple[str, ...]:
+    """The lengths that a text may have, as an expression; nothing where it may be short."""
+    least, most = 0, 0
+    for each in demands:
+        if each.of_length and isinstance(each.values[0], Decimal):
+            bound = int(each.values[0])
+            least = max(least, {">=": bound, "=": bound, ">": bound + 1}.get(each.sign, 0))
+            top = {"<=": bound, "=": bound, "<": bound - 1}.get(each.sign, most)
+            most = min(most, top) if most else top
+    return (f"^\\w{{{least},{most or least + 8}}}$",) if least > 1 else ()
 
 
 def serial_pattern(name: str) -> str:
@@ -215,7 +243,7 @@ def _text(hints: Hints) -> Strategy:
     pool = next((pool for words, pool in _POOLS if words.search(snake(hints.name))), None)
     if hints.name.lower() == "name" or "first and last name" in hints.description.lower():
         pool = "person"
-    if IDENTIFIER.search(hints.name) and pool not in ENUMERABLE:
+    if IDENTIFIER.search(hints.name) and pool not in CODES:
         return Pattern(serial_pattern(hints.name))
     return Pooled(pool or "word")
 

@@ -101,6 +101,19 @@ def trace_to_file(judge: Contract, landing: Contract, column: str, phase: Phase 
     return Trace(before.column, found.steps | before.steps) if before else None
 
 
+def traces_to_file(judge: Contract, landing: Contract, column: str, phase: Phase = "post") -> tuple[Trace, ...]:
+    """Like `trace_to_file`; several where the first of some columns that is filled becomes the judge's."""
+    found = trace_to_file(judge, landing, column, phase)
+    if found is not None:
+        return (found,)
+    for step in judge.transformations:
+        made = step.operation
+        if isinstance(made, ops.Coalesce) and (made.output or made.field) == column and made.sources:
+            inside = (trace_to_file(judge, landing, source, phase) for source in made.sources)
+            return tuple(each for each in inside if each is not None)
+    return ()
+
+
 def origin(registry: Registry, name: str, column: str, near: Contract) -> tuple[Contract, str] | None:
     """The contract that reads files, and its column, behind a column of any contract; None when there is none."""
     contract = _find(registry, name, near)

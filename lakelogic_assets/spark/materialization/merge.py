@@ -69,6 +69,8 @@ class MergeResult:
     updated: int
     deleted: int
     version: int
+    withdrawn: int = 0
+    """Rows of a rebuilt window that its source no longer has."""
 
 
 def merge_rows(
@@ -81,8 +83,11 @@ def merge_rows(
     run_timestamp: datetime | None = None,
     transient: Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
+    replaced: str | None = None,
 ) -> MergeResult:
     """Merge evaluated, masked and stamped rows into the table, or make the table of them.
+
+    `replaced` tells which rows of the table, called `t`, the batch stands for: those that it lacks are removed.
 
     `transient` columns are read here and not stored; `properties` are those of a new table. `run_timestamp` is when a
     row was deleted, where the batch has no time of its own.
@@ -95,19 +100,46 @@ def merge_rows(
     table = spark.read.format("delta").load(target_path) if exists else batch.where(F.lit(False))
     if exists and contract.policy.evolution == "strict":
         refuse_new_columns(shape.data, table)
-    nearby = table.alias("t").where(facts.span) if exists and facts.span is not None else table
-    changes = _changes(incoming, real_members(nearby, shape.surrogate_key, shape.unknown), shape)
+    span = _span_of(facts, replaced) if exists else None
+    nearby = table.alias("t").where(span) if span is not None else table
+    there = real_members(nearby, shape.surrogate_key, shape.unknown)
+    changes = _changes(incoming, there, shape)
+    if exists and replaced:
+        changes = changes.unionByName(_withdrawn(incoming, there, shape, replaced))
     changes = _with_unknown(spark, changes, table, batch, shape)
     # Evaluated once: counted here, read by MERGE more than once.
     changes = changes.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
     counts, actions = _counted(changes, shape)
     if exists:
-        on = _matched_on(shape, facts.span)
+        on = _matched_on(shape, span)
         version = merge_changes(spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=shape.keys)
     else:
         rows = changes.select(*(column(name).alias(name, metadata=_metadata(batch, name)) for name in shape.written))
         version = create_table(rows, target_path, txn, contract.materialization, properties or {})
-    return MergeResult(*counts, version)
+    return MergeResult(*counts[:3], version, counts[3])
+
+
+def _span_of(facts: KeyFacts, replaced: str | None) -> Column | None:
+    """Where the rows can be that the merge touches; an empty batch touches only what it gives up."""
+    if replaced is None:
+        return facts.span
+    if not facts.rows:
+        return F.expr(replaced)
+    return facts.span | F.expr(replaced) if facts.span is not None else None
+
+
+def _withdrawn(incoming: DataFrame, table: DataFrame, shape: MergeShape, replaced: str) -> DataFrame:
+    """Rows that stand where the batch stands and are not in it; a row that is marked as deleted says so and stays."""
+    rows = table.alias("t").where(F.expr(replaced))
+    known = {name.casefold() for name in table.columns}
+    if shape.deletes and shape.deletes.at and shape.deletes.at.casefold() in known:
+        rows = rows.where(column_of("t", shape.deletes.at).isNull())
+    gone = rows.join(incoming.alias("s"), same_key(shape.keys), "left_anti")
+    columns = [
+        (column(name) if name.casefold() in known else F.lit(None)).cast(shape.types[name]).alias(name)
+        for name in shape.written
+    ]
+    return gone.select(*columns, F.lit(DELETE).alias(ACTION), F.lit(False).alias(_GONE))
 
 
 def _metadata(batch: DataFrame, name: str) -> dict[str, Any]:
@@ -282,8 +314,8 @@ def _stamped(row: DataFrame, batch: DataFrame, shape: MergeShape) -> DataFrame:
     return row.drop(*stamps).crossJoin(run).select(*map(column, shape.written))
 
 
-def _counted(changes: DataFrame, shape: MergeShape) -> tuple[tuple[int, int, int], list[str]]:
-    """Inserted, updated and deleted rows, and which actions those need.
+def _counted(changes: DataFrame, shape: MergeShape) -> tuple[tuple[int, int, int, int], list[str]]:
+    """Inserted, updated, deleted and withdrawn rows, and which actions those need.
 
     A table that holds a key twice is refused before it gets worse.
     """
@@ -292,12 +324,13 @@ def _counted(changes: DataFrame, shape: MergeShape) -> tuple[tuple[int, int, int
         F.count_if((action == INSERT) & ~gone).alias("inserted"),
         F.count_if((action == UPDATE) & ~gone).alias("updated"),
         F.count_if(gone).alias("deleted"),
+        F.count_if((action == DELETE) & ~gone).alias("withdrawn"),
         F.collect_set(action).alias("actions"),
         (F.count(F.lit(1)) - F.countDistinct(F.struct(*map(column, shape.keys), column(_UNKNOWN)))).alias("repeated"),
     ).collect()[0]
     if found.repeated:
         raise DuplicateKeysError(found.repeated, shape.keys, where="The table")
-    return (found.inserted, found.updated, found.deleted), found.actions
+    return (found.inserted, found.updated, found.deleted, found.withdrawn), found.actions
 
 
 def _matched_on(shape: MergeShape, span: Column | None) -> Column:

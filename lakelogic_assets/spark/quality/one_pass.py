@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
 
@@ -34,6 +34,7 @@ from lakelogic_assets.spark.schema import (
     unknown_columns,
 )
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.tally import Tally, tallied
 
 BITS_PER_MASK = 60
 RAW_PREFIX = f"{HIDDEN_PREFIX}raw_"
@@ -76,7 +77,7 @@ class Stage:
     masks: tuple[str, ...]
     raw: Mapping[str, str]
     extra: tuple[str, ...]
-    observation: Observation | None
+    observation: Tally | None
     """What was counted between masks and split; None where rows are counted elsewhere."""
     missing: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -87,16 +88,15 @@ class Stage:
         passed = self.frame.where(f"NOT ({self._is_bad()})") if self.masks else self.frame
         return passed.drop(*self.masks, *self.raw.values(), *self.extra)
 
-    def bad(self) -> tuple[DataFrame, Observation]:
+    def bad(self) -> tuple[DataFrame, Tally]:
         """The rows that some reason holds back, with all of their reasons, and how many each reason holds back.
 
         The count also keeps the code of the masks and that of the reasons apart: together they would be too long for
         Java to compile.
         """
-        observation = Observation()
         counts = ", ".join(f"count_if({self._bit(index)})" for index in range(len(self.reasons)))
-        failed = self.frame.where(self._is_bad()).observe(
-            observation, F.count(F.lit(1)).alias(_ROWS), F.expr(f"array({counts})").alias(_FAILED)
+        failed, observation = tallied(
+            self.frame.where(self._is_bad()), F.count(F.lit(1)).alias(_ROWS), F.expr(f"array({counts})").alias(_FAILED)
         )
         failed = failed.withColumns(
             {
@@ -107,7 +107,7 @@ class Stage:
         )
         return failed.drop(*self.masks, *self.raw.values(), *self.extra), observation
 
-    def failures(self, observation: Observation) -> dict[str, int]:
+    def failures(self, observation: Tally) -> dict[str, int]:
         """Rule → rows that broke it, from what `bad` counted; schema reasons count under their text."""
         found: dict[str, int] = {}
         for reason, count in zip(self.reasons, observation.get[_FAILED], strict=True):
@@ -257,8 +257,7 @@ def _masked(
         frame = frame.select(*own, *[F.expr(mask).alias(name) for name, mask in {**masks, **watch}.items()])
     observation = None
     if counted:
-        observation = Observation()
-        frame = frame.observe(observation, *_counts(tuple(masks), tuple(watch), len(watching)), *further)
+        frame, observation = tallied(frame, *_counts(tuple(masks), tuple(watch), len(watching)), *further)
     return Stage(
         frame=frame,
         reasons=tuple(test.reason for test in tests),

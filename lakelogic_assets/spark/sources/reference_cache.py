@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.identifiers import column
 
 
@@ -95,6 +97,39 @@ class ReferenceCache:
         for frame in frames:
             with contextlib.suppress(OSError, EOFError):
                 frame.unpersist()
+
+
+class RunReferences:
+    """The cache of the run that goes on now; a new run, or a new JVM, begins with nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._run_id: str | None = None
+        self._spark: SparkSession | None = None
+        self._cache: ReferenceCache | None = None
+
+    def of(self, run_id: str, spark: SparkSession) -> ReferenceCache:
+        with self._lock:
+            if self._cache is None or run_id != self._run_id or spark is not self._spark:
+                self._forget()
+                self._run_id, self._spark, self._cache = run_id, spark, ReferenceCache(spark)
+            return self._cache
+
+    def close(self) -> None:
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._cache is not None:
+            self._cache.close()
+        self._cache = None
+
+
+def share_links(contracts: Iterable[Contract]) -> frozenset[tuple[str, ...]]:
+    """The contracts with a link that is looked up more than once in a run; each contract counts as often as it runs."""
+    ran = [*contracts]
+    used = Counter(link.table_name or link.path for contract in ran for link in contract.links)
+    return frozenset(c.key for c in ran if any(used[link.table_name or link.path] > 1 for link in c.links))
 
 
 def _in_session(frame: DataFrame, session: SparkSession) -> DataFrame:

@@ -1,0 +1,100 @@
+"""What a person may sign: a changed schema or too many bad rows, for one window, for a time, with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from lakelogic_assets.report.run import Counts, SchemaFindings
+
+DEFAULT_EXPIRY = timedelta(hours=24)
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What waits for a signature: columns that came or went since the last success, and the share of bad rows."""
+
+    new_columns: tuple[str, ...] = ()
+    lost_columns: tuple[str, ...] = ()
+    quarantine_ratio: float | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        said = []
+        if self.new_columns:
+            said.append(f"the source has new columns: {', '.join(self.new_columns)}")
+        if self.lost_columns:
+            said.append(f"the source lost columns: {', '.join(self.lost_columns)}")
+        if self.quarantine_ratio is not None:
+            said.append(f"{self.quarantine_ratio:.1%} of the rows were quarantined")
+        return tuple(said)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(said: Mapping[str, Any]) -> Findings:
+        new, lost = (tuple(said.get(name, ())) for name in ("new_columns", "lost_columns"))
+        return Findings(new, lost, said.get("quarantine_ratio"))
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Who signed what, why, and until when it counts; `run_id` is the run that asked."""
+
+    by: str
+    why: str
+    at: datetime
+    expires: datetime
+    findings: Findings
+    run_id: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "by": self.by,
+            "why": self.why,
+            "at": self.at.isoformat(),
+            "expires": self.expires.isoformat(),
+            "findings": self.findings.as_dict(),
+            "run_id": self.run_id,
+        }
+
+    @staticmethod
+    def from_dict(said: Mapping[str, Any]) -> Approval:
+        at, expires = (datetime.fromisoformat(str(said[name])) for name in ("at", "expires"))
+        findings = Findings.from_dict(said.get("findings", {}))
+        return Approval(str(said["by"]), str(said["why"]), at, expires, findings, said.get("run_id"))
+
+
+def drift(found: SchemaFindings, before: SchemaFindings) -> Findings:
+    """Columns that came or went between the last success and now."""
+    return Findings(
+        new_columns=tuple(name for name in found.unknown if name not in before.unknown),
+        lost_columns=tuple(name for name in found.missing if name not in before.missing),
+    )
+
+
+def to_be_signed(changed: Findings, counts: Counts, limit: float | None) -> Findings | None:
+    """What a person has to look at; None where nothing is unusual."""
+    too_many = limit is not None and counts.quarantined > 0 and counts.quarantine_ratio > limit
+    ratio = round(counts.quarantine_ratio, 6) if too_many else None
+    found = Findings(changed.new_columns, changed.lost_columns, ratio)
+    return found if found.reasons else None
+
+
+def signature_for(asked: Findings, approvals: Sequence[Approval], now: datetime) -> Approval | None:
+    """The newest signature that counts now and covers all that is asked: a worse ratio or other columns do not."""
+    valid = [each for each in approvals if each.at <= now < each.expires and _covers(each.findings, asked)]
+    return max(valid, key=lambda each: each.at, default=None)
+
+
+def _covers(signed: Findings, asked: Findings) -> bool:
+    columns = set(asked.new_columns) <= set(signed.new_columns) and set(asked.lost_columns) <= set(signed.lost_columns)
+    if asked.quarantine_ratio is None:
+        return columns
+    return (
+        columns and signed.quarantine_ratio is not None and asked.quarantine_ratio <= signed.quarantine_ratio + _SLACK
+    )

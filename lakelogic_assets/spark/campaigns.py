@@ -1,0 +1,172 @@
+"""A request becomes tasks: which windows of which contracts, decided by calendars, folders and run logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.graph import Key
+from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.contract.resources import PartitionSet
+from lakelogic_assets.contract.settings import settings_of
+from lakelogic_assets.plan.calendar import Days, Granularity, cut, windows_between
+from lakelogic_assets.plan.campaign import Campaign, Task, plan_tasks
+from lakelogic_assets.plan.request import PipelineRequest
+from lakelogic_assets.plan.window import FULL, Window
+from lakelogic_assets.spark.boundaries import read_window
+from lakelogic_assets.spark.sources.arrivals import arrivals
+from lakelogic_assets.spark.window_states import WindowState, is_logged, window_states
+from lakelogic_assets.spark.windows import time_candidates
+from lakelogic_assets.spark.workspace import Workspace
+
+_WINDOWED = ("append", "merge", "scd2")
+"""Strategies that can take in one window beside the others; the rest make the table anew."""
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Decides with what is known now; nothing is read from tables and nothing is written."""
+
+    registry: Registry
+    workspace: Workspace
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def campaign(self, request: PipelineRequest, keys: Iterable[Key]) -> Campaign:
+        """The tasks of a request for these contracts, in graph order."""
+        chosen = [key for key in keys if self.registry.contracts[key].place.enabled]
+        planned = {key: self._ordered(self._tasks(request, key), request) for key in chosen}
+        if request.window == "last_success":
+            planned = self._without_missing_upstreams(planned)
+        return self.plan(planned)
+
+    def plan(self, planned: dict[Key, list[Task]]) -> Campaign:
+        """Tasks with what they wait for: the windows of their upstreams that they read from."""
+        contracts = self.registry.contracts
+        return plan_tasks(planned, self.registry.graph.upstream, lambda t: read_window(contracts[t.key], t.window))
+
+    def partitions(self, contract: Contract) -> PartitionSet | None:
+        """The set that the contract is made by, where it is made by one."""
+        name = settings_of(contract).partitions
+        return self.workspace.declarations.partitions.get(name) if name else None
+
+    def windows(self, contract: Contract, first: date, last: date) -> list[Window]:
+        """The contract's partitions that touch these days."""
+        declared = self.partitions(contract)
+        return windows_between(declared, first, last, self.now) if declared else []
+
+    def _tasks(self, request: PipelineRequest, key: Key) -> list[Task]:
+        contract = self.registry.contracts[key]
+        if request.window == "full":
+            return [Task(key, FULL, "full")]
+        if request.window == "last_success":
+            return self._since_success(contract)
+        if request.days is None:
+            return []
+        by = request.by if request.window == "backfill" else None
+        found, why = self._dated(contract, request.days, by)
+        return [Task(key, window, why, rebuilds=request.window == "reprocess") for window in found]
+
+    def _ordered(self, tasks: list[Task], request: PipelineRequest) -> list[Task]:
+        return tasks[::-1] if request.direction == "reverse" else tasks
+
+    def _dated(self, contract: Contract, days: Days, by: Granularity | None) -> tuple[list[Window], str]:
+        """A contract by partitions keeps to them; another is cut as asked, where a window of it can be told apart."""
+        declared = self.partitions(contract)
+        if declared is not None:
+            return self.windows(contract, *days), f"its `{declared.name}` partitions from {days[0]} to {days[1]}"
+        if not follows_windows(contract):
+            return [FULL], "made as a whole, after what it is made from"
+        if by is None:
+            return [Window.range(days[0].isoformat(), days[1].isoformat())], f"{days[0]} to {days[1]}"
+        return cut(days, by), f"{days[0]} to {days[1]} by {by}"
+
+    def _since_success(self, contract: Contract) -> list[Task]:
+        """Windows after the last that succeeded, and those that were tried since and did not."""
+        key, run_log = contract.key, self.workspace.destination(contract).run_log
+        states = window_states(run_log, "/".join(key))
+        if not any(state.succeeded for state in states.values()):
+            there = "has no success of it" if is_logged(run_log) else "is not there yet"
+            why = f"the run log {there}, so everything is loaded"
+            return [Task(key, window, why) for window in self._everything(contract)]
+        declared = self.partitions(contract)
+        if declared is None:
+            newest = max(state.succeeded for state in states.values() if state.succeeded)
+            return [Task(key, FULL, f"since the success of {newest:%Y-%m-%d %H:%M:%S} UTC")]
+        return [Task(key, window, why) for window, why in self._open_windows(declared, states)]
+
+    def _open_windows(self, declared: PartitionSet, states: dict[str, WindowState]) -> Iterable[tuple[Window, str]]:
+        done = [state.window.end for state in states.values() if state.succeeded and state.window.end]
+        mark = max(done, default=None)
+        for window in windows_between(declared, now=self.now):
+            state = states.get(window.key)
+            if mark is None or (window.end and window.end > mark and not (state and state.succeeded)):
+                yield window, f"after the last success, which ended {mark:%Y-%m-%d %H:%M} UTC" if mark else "new"
+            elif state is not None and not state.succeeded:
+                yield window, f"it was {state.status} when it was last tried"
+
+    def _everything(self, contract: Contract) -> list[Window]:
+        """All of the source: by partition where its folders tell which there are, else in one go."""
+        declared = self.partitions(contract)
+        if declared is None:
+            return [FULL]
+        found = arrivals(contract, self.workspace.lakehouse(contract))
+        spans = [arrival.span for arrival in found if arrival.span is not None]
+        if not spans or len(spans) < len(found):
+            return [FULL]
+        first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+        return [
+            window
+            for window in windows_between(declared, first.date(), last.date(), self.now)
+            if any(_touches(window, span) for span in spans)
+        ]
+
+    def _without_missing_upstreams(self, planned: dict[Key, list[Task]]) -> dict[Key, list[Task]]:
+        """A contract below one that never succeeded, and is not about to, is skipped with that as the reason."""
+        coming: set[Key] = set()
+        kept: dict[Key, list[Task]] = {}
+        for key, tasks in planned.items():
+            missing = [up for up in self._upstream(key) if up not in coming and not self._has_succeeded(up)]
+            if missing:
+                names = ", ".join("/".join(up) for up in missing)
+                why = f"its upstream {names} has no success in the run log; run that first"
+                kept[key] = [Task(key, FULL, "", skipped=why)]
+            else:
+                coming |= {key} if tasks else set()
+                kept[key] = tasks
+        return kept
+
+    def _upstream(self, key: Key) -> Sequence[Key]:
+        contracts = self.registry.contracts
+        return [up for up in self.registry.graph.upstream[key] if contracts[up].place.enabled]
+
+    def _has_succeeded(self, key: Key) -> bool:
+        run_log = self.workspace.destination(self.registry.contracts[key]).run_log
+        return any(state.succeeded for state in window_states(run_log, "/".join(key)).values())
+
+
+def follows_windows(contract: Contract) -> bool:
+    """Whether a contract without partitions can take in some days by themselves."""
+    source = contract.source
+    if source is None or source.load_mode == "full" or contract.materialization.strategy not in _WINDOWED:
+        return False
+    by_folder = source.table is None and source.partition is not None
+    return by_folder or bool(source.watermark_date_parts) or bool(time_candidates(contract, FULL))
+
+
+def _touches(window: Window, span: tuple[datetime, datetime]) -> bool:
+    """Folders are named by the clock of the window's zone."""
+    start, end = window.local_start, window.local_end
+    begin, after = (moment.replace(tzinfo=None) for moment in span)
+    return (start is None or after > start) and (end is None or begin < end)
+
+
+def below(registry: Registry, keys: Iterable[Key]) -> list[Key]:
+    """These contracts and everything that is made from them, in graph order."""
+    found = set(keys)
+    order = [key for level in registry.graph.levels for key in level]
+    for key in order:
+        if found & set(registry.graph.upstream[key]):
+            found.add(key)
+    return [key for key in order if key in found]

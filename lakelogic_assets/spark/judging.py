@@ -1,0 +1,58 @@
+"""Is what a run made to be published, blocked, signed by a person first, or better left as it was?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from lakelogic_assets.contract.settings import settings_of
+from lakelogic_assets.gates.approvals import drift, signature_for, to_be_signed
+from lakelogic_assets.gates.verdict import Verdict, max_quarantine_ratio, signed_verdict, verdict
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, SchemaFindings, Status
+from lakelogic_assets.spark.approvals import signatures
+from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.publishing import Attempt
+from lakelogic_assets.spark.recovery import report_from
+from lakelogic_assets.spark.request import RunRequest
+from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.scope import Scope
+
+_RUNS_LOOKED_AT = 50
+
+
+def judge_run(
+    scope: Scope,
+    request: RunRequest,
+    destination: Destination,
+    found: SchemaFindings,
+    counts: Counts,
+    outcomes: Sequence[DatasetRuleOutcome],
+) -> Verdict:
+    """What becomes of the rows; where people sign, what they have signed counts."""
+    contract, approval = scope.contract, request.approval
+    if not (approval.required or settings_of(contract).approval_required):
+        return verdict(contract, counts, outcomes)
+    changed = drift(found, _schema_before(scope, destination))
+    asks = to_be_signed(changed, counts, max_quarantine_ratio(contract))
+    if asks is None:
+        return signed_verdict(contract, counts, outcomes, None, None)
+    given = signatures(destination, contract.key, request.window, approval.file, asks)
+    return signed_verdict(contract, counts, outcomes, asks, signature_for(asks, given, datetime.now(UTC)))
+
+
+def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings:
+    """What was unusual about the source when it was last published; a first run is compared with the contract."""
+    name = "/".join(scope.contract.key)
+    rows = read_runs(destination.run_log, contract=name, limit=_RUNS_LOOKED_AT, with_reports=True)
+    last = next((row["report"] for row in rows if row["status"] == "success" and row["report"]), None)
+    return report_from(last).schema if last else SchemaFindings()
+
+
+def status_of(scope: Scope, request: RunRequest, attempt: Attempt, counts: Counts, judged: Verdict) -> Status:
+    """A rebuilt window without a good row leaves what was there, where the contract plays safe."""
+    safe = scope.contract.materialization.reprocess_policy == "overwrite_partition_safe"
+    rebuilt = request.reprocess or attempt.generation > 1
+    if judged.publishes and safe and rebuilt and not counts.good and not request.window.is_full:
+        scope.warn("No good row came for the window, so what it held before stays (overwrite_partition_safe).")
+        return "unchanged"
+    return judged.status
