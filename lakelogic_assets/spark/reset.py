@@ -22,7 +22,6 @@ from pyspark.sql import SparkSession
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.fingerprint import fingerprint
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.report.run import RunReport, Status
@@ -36,6 +35,7 @@ from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.quarantined import quarantined
 from lakelogic_assets.spark.recovery import recover
+from lakelogic_assets.spark.reporting import Identity, blank_report
 from lakelogic_assets.spark.run_log import RESET, append_run, last_success
 from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.tables import Lakehouse
@@ -181,25 +181,8 @@ class Deed:
         return "/".join(self.contract.key)
 
     def report(self, status: Status, **found: Any) -> RunReport:
-        contract = self.contract
-        return RunReport(
-            status=status,
-            run_id=self.run_id,
-            pipeline_run_id=self.pipeline_run_id or self.run_id,
-            contract=self.key,
-            table=contract.table,
-            window=FULL.as_dict(),
-            started_at=self.started_at,
-            ended_at=datetime.now(UTC),
-            domain=contract.domain,
-            system=contract.system,
-            layer=contract.layer,
-            contract_version=contract.version,
-            fingerprint=fingerprint(contract),
-            target=self.destination.target,
-            quarantine=self.destination.quarantine,
-            **found,
-        )
+        identity = Identity(self.contract, self.run_id, self.pipeline_run_id or self.run_id, self.started_at)
+        return replace(blank_report(identity, self.destination, FULL), status=status, **found)
 
     def log(self, report: RunReport) -> RunReport:
         ended = replace(report, ended_at=datetime.now(UTC))
