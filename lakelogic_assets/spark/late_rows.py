@@ -79,9 +79,9 @@ class Cut:
 
     @cached_property
     def _days(self) -> tuple[list[int], list[int]]:
-        days = sorted({each.local_days for each in self.windows if each.local_days}, key=str)
-        firsts, afters = zip(*days, strict=True) if days else ((), ())
-        return [each.toordinal() for each in firsts if each], [each.toordinal() for each in afters if each]
+        found = (each.local_days for each in self.windows if each.local_days)
+        days = sorted({(first.toordinal(), after.toordinal()) for first, after in found if first and after})
+        return [first for first, _ in days], [after for _, after in days]
 
     @cached_property
     def _numbers(self) -> dict[tuple[int, tuple[str, ...]], int]:
