@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import contracts, engine, location, overhead, startup
+from benchmarks import backfill, contracts, engine, location, overhead, startup
 
 BENCHMARKS: dict[str, Callable[[], bool]] = {
     "contracts": contracts.main,
@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, Callable[[], bool]] = {
     "location": location.main,
     "overhead": overhead.main,
     "engine": engine.main,
+    "backfill": backfill.main,
 }
 
 

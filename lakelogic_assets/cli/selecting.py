@@ -41,8 +41,9 @@ def chosen(
     registry, project = found(with_packs(project, packs, pack_folder), words)
     keys, left_out = sound_keys(registry, words, project)
     registry = with_overrides(registry, project, overrides, keys)
-    if overrides and registry.errors:
-        raise ContractError(registry.errors)
+    misspoken = [problem for problem in registry.errors if problem.location.option]
+    if misspoken:  # what was said for this call is wrong, whatever may be wrong with files
+        raise ContractError(misspoken)
     said = {"set": [*(overrides or ())], "packs": [*(packs or ())], "pack_folder": pack_folder}
     return Chosen(registry, project, keys, left_out, {name: value for name, value in said.items() if value})
 

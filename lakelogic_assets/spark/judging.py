@@ -32,7 +32,7 @@ def judge_run(
     contract, approval = scope.contract, request.approval
     if not (approval.required or settings_of(contract).approval_required):
         return verdict(contract, counts, outcomes)
-    changed = drift(found, _schema_before(scope, destination))
+    changed = drift(found, _schema_before(scope, destination) or found)
     asks = to_be_signed(changed, counts, max_quarantine_ratio(contract))
     if asks is None:
         return signed_verdict(contract, counts, outcomes, None, None)
@@ -40,12 +40,12 @@ def judge_run(
     return signed_verdict(contract, counts, outcomes, asks, signature_for(asks, given, datetime.now(UTC)))
 
 
-def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings:
-    """What was unusual about the source when it was last published; a first run is compared with the contract."""
+def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings | None:
+    """What was unusual about the source when it was last published; nothing has drifted before the first time."""
     name = "/".join(scope.contract.key)
     rows = read_runs(destination.run_log, contract=name, limit=_RUNS_LOOKED_AT, with_reports=True)
     last = next((row["report"] for row in rows if row["status"] == "success" and row["report"]), None)
-    return report_from(last).schema if last else SchemaFindings()
+    return report_from(last).schema if last else None
 
 
 def status_of(scope: Scope, request: RunRequest, attempt: Attempt, counts: Counts, judged: Verdict) -> Status:

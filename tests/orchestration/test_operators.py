@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-ONE, TWO, THREE, FOUR = (f"2026-02-0{day}" for day in (1, 2, 3, 4))
+ONE, TWO, THREE = (f"2026-02-0{day}" for day in (1, 2, 3))
 BRONZE, SILVER, GOLD = "bronze_till_orders", "silver_till_orders", "gold_till_totals"
+DAILY = """
+    name: daily
+    cadence: daily
+    start: "2026-02-01"
+    end: "2026-02-04"
+"""
 CLOSED = 666
 """An amount that the gate of the silver table does not let pass."""
 
@@ -28,7 +34,9 @@ CLOSED = 666
 @pytest.fixture
 def shop(tmp_path: Path, spark: SparkSession) -> Shop:
     assert spark is not None
-    return make_shop(tmp_path / "shop")
+    made = make_shop(tmp_path / "shop")
+    made.write("partitions/daily.yaml", DAILY)
+    return made
 
 
 @pytest.fixture
@@ -147,7 +155,7 @@ def test_a_rebuild_replaces_its_days_and_touches_no_other(shop: Shop, call: Call
         (("approve", GOLD, "--why", "x"), "Nothing of shop/gold_till_totals waits for a signature."),
         (("resume", "nobody"), "There is no pipeline run 'nobody'"),
         (("run", BRONZE, "--set", "source.path=/etc"), "--set source.path"),
-        (("run", BRONZE, "--policy-pack", "nothing"), "nothing"),
+        (("run", BRONZE, "--policy-pack", "nothing"), "There is no policy pack 'nothing'"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_one_line(

@@ -1,0 +1,151 @@
+"""What an operator does in Dagster: windows in words, signatures, late data, tables emptied and brought back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import pytest
+from deltalake import DeltaTable
+
+from tests.orchestration.conftest import Runner, make_instance, make_shop
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ONE, TWO, THREE = (f"2026-02-0{day}" for day in (1, 2, 3))
+BRONZE, SILVER, GOLD = "bronze_till_orders", "silver_till_orders", "gold_till_totals"
+CONTRACT = "contracts/shop/till/silver_till_orders.yaml"
+DAILY = """
+    name: daily
+    cadence: daily
+    start: "2026-02-01"
+    end: "2026-02-04"
+"""
+
+
+@pytest.fixture(scope="module")
+def till(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Runner]:
+    """A shop of three days whose silver table has to be signed; the tests here follow each other."""
+    assert spark is not None
+    folder = tmp_path_factory.mktemp("operating")
+    shop = make_shop(folder / "shop")
+    shop.write("partitions/daily.yaml", DAILY)
+    text = (shop.root / CONTRACT).read_text()
+    shop.write(CONTRACT, text.replace("com.lakelogic.sample: 2", "com.lakelogic.approval: required"))
+    for day in (ONE, TWO):
+        shop.land(day, 10, 20)
+    with make_instance(folder / "dagster") as made:
+        yield Runner(shop, made)
+
+
+def start(till: Runner, job: str, op: str, **config: Any) -> dg.ExecuteInProcessResult:
+    resolved = till.shop.definitions().resolve_job_def(job)
+    run_config = {"ops": {op: {"config": config}}}
+    return resolved.execute_in_process(instance=till.instance, run_config=run_config, raise_on_error=False)
+
+
+def told(result: dg.ExecuteInProcessResult) -> str:
+    return " ".join(str(event.event_specific_data) for event in result.all_events if event.is_step_failure)
+
+
+def checks(result: dg.ExecuteInProcessResult, name: str) -> list[dg.AssetCheckEvaluation]:
+    return [each for each in result.get_asset_check_evaluations() if each.check_name == name]
+
+
+def approvals(till: Runner) -> list[tuple[bool, str]]:
+    """How the check `approval` stands, newest first."""
+    key = dg.AssetCheckKey(dg.AssetKey(["shop", SILVER]), "approval")
+    records = till.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    found = [record.event.dagster_event.asset_check_evaluation_data for record in records if record.event]
+    return [(each.passed, each.description or "") for each in found]
+
+
+def test_below_a_table_that_never_succeeded_nothing_is_run_and_the_ui_says_why(till: Runner) -> None:
+    result = start(till, "run_contracts", "run_selection", select=[GOLD], window="last_success")
+    assert result.success
+    (observed,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    why = observed.asset_observation_data.asset_observation.metadata["skipped_because"].value
+    assert why == f"its upstream shop/{SILVER} has no success in the run log; run that first"
+    assert till.recorded(GOLD) == []
+    assert all("Not evaluated" in (each.description or "") for each in result.get_asset_check_evaluations())
+
+
+def test_since_the_last_success_loads_what_there_is(till: Runner) -> None:
+    result = start(till, "run_contracts", "run_selection", select=[f"+{GOLD}"], window="last_success")
+    assert result.success, told(result)
+    assert till.recorded(GOLD) == [ONE, TWO]
+    assert [each.passed for each in checks(result, "approval")] == [True, True]
+
+
+def test_what_waits_is_signed_by_a_job_and_published_by_the_next_run(till: Runner) -> None:
+    till.shop.land(THREE, 10, -1, -2)
+    assert till.run(BRONZE, days=(THREE,)).success
+    waiting = till.run(SILVER, days=(THREE,))
+    assert not waiting.success
+    assert "66.7% of the rows were quarantined; this waits for a signature" in told(waiting)
+    assert THREE not in till.recorded(SILVER)
+    assert approvals(till)[0][0] is False
+    assert "Start the job `approve`" in approvals(till)[0][1]
+    assert not till.run(GOLD, days=(THREE,)).success
+
+    wrong = start(till, "approve", "sign", contract=SILVER, why="known", run_id="somebody")
+    assert "The run somebody asked for nothing that waits" in told(wrong)
+    assert start(till, "approve", "sign", contract=SILVER, why="the till was broken", by="ada").success
+    assert approvals(till)[0] == (True, "Signed by ada: the till was broken. Run the window again to publish it.")
+
+    published = till.run(SILVER, GOLD, days=(THREE,))
+    assert published.success, told(published)
+    assert THREE in till.recorded(GOLD)
+    (signed,) = checks(published, "approval")
+    assert "Signed by ada: the till was broken" in (signed.description or "")
+    (ratio,) = checks(published, "quarantine_ratio")
+    assert ratio.passed
+
+
+def test_late_rows_ask_for_exactly_their_windows(till: Runner) -> None:
+    sensor = till.shop.definitions().get_sensor_def("late_data")
+
+    def asked() -> dict[str, str | None]:
+        ticked = sensor.evaluate_tick(dg.build_sensor_context(instance=till.instance))
+        assert ticked.run_requests is not None
+        return {request.asset_selection[0].path[-1]: request.partition_key for request in ticked.run_requests}
+
+    assert asked() == {}
+    till.shop.land(TWO, 10, 20, 30)
+    assert asked() == {BRONZE: TWO}
+    options = {"ops": {f"shop__{BRONZE}": {"config": {"reprocess": True}}}}
+    assert till.run(BRONZE, days=(TWO,), run_config=options).success
+    assert asked() == {SILVER: TWO}
+    rebuilt = start(till, "reprocess", "rebuild", select=[SILVER], first_day=TWO, last_day=TWO)
+    assert rebuilt.success, told(rebuilt)
+    assert (TWO, "60.0") in till.shop.rows(GOLD, "ordered_on", "total")
+    assert asked() == {}
+
+
+def test_a_value_set_for_one_run_is_used_and_recorded(till: Runner) -> None:
+    other = till.shop.root / ".lakehouse/landing/elsewhere"
+    file = other / "y_2026/m_02/d_01/orders.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"order_id": "x", "amount": 5, "ordered_on": ONE}) + "\n")
+    config = {"ops": {f"shop__{BRONZE}": {"config": {"set_values": {"source.path": str(other)}}}}}
+    assert till.run(BRONZE, days=(ONE,), run_config=config).success
+    assert (ONE, "x") in till.shop.rows(BRONZE, "ordered_on", "order_id")
+    config["ops"][f"shop__{BRONZE}"]["config"]["set_values"] = {"quality.row_rules": []}
+    refused = till.run(BRONZE, days=(ONE,), run_config=config)
+    assert not refused.success
+    assert "--set quality" in told(refused)
+
+
+def test_a_table_is_emptied_only_when_somebody_says_yes_and_comes_back(till: Runner) -> None:
+    path = str(till.shop.root / ".lakehouse/warehouse/lake/shop" / GOLD)
+    before = till.shop.rows(GOLD, "ordered_on", "total")
+    assert start(till, "reset_contracts", "empty", select=[GOLD]).success
+    assert till.shop.rows(GOLD, "ordered_on", "total") == before
+    assert start(till, "reset_contracts", "empty", select=[GOLD], confirm="yes").success
+    assert DeltaTable(path).to_pyarrow_table().num_rows == 0
+    assert start(till, "restore_contracts", "bring_back", select=[GOLD], confirm="yes").success
+    assert till.shop.rows(GOLD, "ordered_on", "total") == before
+    assert "`select` is empty" in told(start(till, "reset_contracts", "empty", select=[]))
