@@ -189,7 +189,16 @@ def _last_state(scope: Scope, source: Source, destination: Destination) -> dict[
 
 def read_manifest(scope: Scope, path: str) -> list[str]:
     """The files a manifest lists as done; an absent one lists none."""
+    return listed_as_done(Path(scope.lakehouse.file_path(path)))
+
+
+def note_in_manifest(scope: Scope, path: str, files: Iterable[str]) -> None:
+    """Add files that are safely in the target."""
     file = Path(scope.lakehouse.file_path(path))
+    list_as_done(file, dict.fromkeys([*listed_as_done(file), *files]))
+
+
+def listed_as_done(file: Path) -> list[str]:
     if not file.is_file():
         return []
     try:
@@ -199,11 +208,9 @@ def read_manifest(scope: Scope, path: str) -> list[str]:
     return [str(each) for each in noted.get("processed_partitions", [])]
 
 
-def note_in_manifest(scope: Scope, path: str, files: Iterable[str]) -> None:
-    """Add files that are safely in the target."""
-    file = Path(scope.lakehouse.file_path(path))
+def list_as_done(file: Path, done: Iterable[str]) -> None:
+    """Write a manifest as a whole, so that a reader never sees half of it."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    done = dict.fromkeys([*read_manifest(scope, path), *files])
     draft = file.with_suffix(".tmp")
     draft.write_text(json.dumps({"processed_partitions": list(done)}, indent=2), encoding="utf-8")
     draft.replace(file)

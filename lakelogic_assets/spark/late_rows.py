@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -78,9 +79,9 @@ class Cut:
 
     @cached_property
     def _days(self) -> tuple[list[int], list[int]]:
-        days = sorted({each.local_days for each in self.windows if each.local_days}, key=str)
-        firsts, afters = zip(*days, strict=True) if days else ((), ())
-        return [each.toordinal() for each in firsts if each], [each.toordinal() for each in afters if each]
+        found = (each.local_days for each in self.windows if each.local_days)
+        days = sorted({(first.toordinal(), after.toordinal()) for first, after in found if first and after})
+        return [first for first, _ in days], [after for _, after in days]
 
     @cached_property
     def _numbers(self) -> dict[tuple[int, tuple[str, ...]], int]:
@@ -170,10 +171,17 @@ def _filtered(rows: pa.Table, cut: Cut) -> pa.Table:
         if found is None:
             raise CannotTell(f"`partition_filters` names `{name}`, which is not among the columns")
         values = value if isinstance(value, list | tuple) else [value]
-        wanted = {_text(each) for each in values}
-        kept = [_text(each) in wanted for each in rows.column(found).to_pylist()]
+        kept = [any(_same(each, one) for one in values) for each in rows.column(found).to_pylist()]
         rows = rows.filter(pa.array(kept, pa.bool_()))
     return rows
+
+
+def _same(cell: Any, value: Any) -> bool:
+    """Whether a cell holds a value that YAML spells, such as 7 for a column of 7.0."""
+    if cell is None or value is None:
+        return cell is value
+    numbers = isinstance(cell, int | float | Decimal) and isinstance(value, int | float)
+    return bool(cell == value) if numbers else _text(cell) == _text(value)
 
 
 def _value_column(rows: pa.Table, name: str, cut: Cut) -> Any:

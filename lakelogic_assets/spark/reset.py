@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,11 +22,11 @@ from pyspark.sql import SparkSession
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.fingerprint import fingerprint
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.report.run import RunReport, Status
 from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.boundaries import list_as_done, listed_as_done
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.holds import Hold, Holds
@@ -35,7 +35,9 @@ from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.quarantined import quarantined
 from lakelogic_assets.spark.recovery import recover
+from lakelogic_assets.spark.reporting import Identity, blank_report
 from lakelogic_assets.spark.run_log import RESET, append_run, last_success
+from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.tables import Lakehouse
 
 _TRANSACTION = "spark.databricks.delta.write.txn"
@@ -107,7 +109,7 @@ def plan_reset(
         holds=tuple(Holds(destination.holds).of(contract.key)),
         watermark=_watermark(contract, lakehouse, destination),
         manifest=str(manifest) if manifest else None,
-        manifest_files=len(listed(manifest)) if manifest else 0,
+        manifest_files=len(listed_as_done(manifest)) if manifest else 0,
         downstream=tuple(downstream),
         warnings=tuple(_warnings(contract)),
     )
@@ -148,14 +150,6 @@ def _manifest(contract: Contract, lakehouse: Lakehouse) -> Path | None:
     return Path(lakehouse.file_path(source.manifest_path))
 
 
-def listed(file: Path) -> list[str]:
-    """The files that a manifest lists as read."""
-    try:
-        return list(json.loads(file.read_text(encoding="utf-8")).get("processed_partitions", []))
-    except (FileNotFoundError, ValueError):
-        return []
-
-
 def refuse_unfit(contract: Contract, destination: Destination) -> None:
     """What cannot be emptied with a way back, said before anything is changed."""
     if contract.materialization.format == parquet_table.FORMAT or parquet_table.is_table(destination.target):
@@ -187,25 +181,8 @@ class Deed:
         return "/".join(self.contract.key)
 
     def report(self, status: Status, **found: Any) -> RunReport:
-        contract = self.contract
-        return RunReport(
-            status=status,
-            run_id=self.run_id,
-            pipeline_run_id=self.pipeline_run_id or self.run_id,
-            contract=self.key,
-            table=contract.table,
-            window=FULL.as_dict(),
-            started_at=self.started_at,
-            ended_at=datetime.now(UTC),
-            domain=contract.domain,
-            system=contract.system,
-            layer=contract.layer,
-            contract_version=contract.version,
-            fingerprint=fingerprint(contract),
-            target=self.destination.target,
-            quarantine=self.destination.quarantine,
-            **found,
-        )
+        identity = Identity(self.contract, self.run_id, self.pipeline_run_id or self.run_id, self.started_at)
+        return replace(blank_report(identity, self.destination, FULL), status=status, **found)
 
     def log(self, report: RunReport) -> RunReport:
         ended = replace(report, ended_at=datetime.now(UTC))
@@ -320,16 +297,5 @@ def _forget_manifest(plan: ResetPlan, deed: Deed) -> str | None:
     file = Path(plan.manifest)
     backup = file.with_name(f"{file.stem}.before_reset_{deed.started_at:%Y%m%dT%H%M%S%fZ}{file.suffix}")
     shutil.copy2(file, backup)
-    write_manifest(file, [])
+    list_as_done(file, [])
     return str(backup)
-
-
-def write_manifest(file: Path, done: Sequence[str]) -> None:
-    draft = file.with_suffix(".tmp")
-    draft.write_text(json.dumps({"processed_partitions": list(done)}, indent=2), encoding="utf-8")
-    draft.replace(file)
-
-
-def jvm_pid(spark: SparkSession) -> int | None:
-    jvm: Any = spark._jvm
-    return int(jvm.java.lang.ProcessHandle.current().pid()) if jvm is not None else None

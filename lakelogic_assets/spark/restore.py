@@ -16,14 +16,16 @@ from lakelogic_assets.errors import EngineError, NotFoundError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.boundaries import list_as_done, listed_as_done
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.quarantined import quarantined
 from lakelogic_assets.spark.recovery import recover
-from lakelogic_assets.spark.reset import Deed, jvm_pid, listed, owner_sql, refuse_unfit, write_manifest
+from lakelogic_assets.spark.reset import Deed, owner_sql, refuse_unfit
 from lakelogic_assets.spark.run_log import RESET, RESTORED, read_runs
+from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.tables import Lakehouse
 
 _MARK = "lakelogic_restore"
@@ -192,5 +194,5 @@ def _manifest_restored(contract: Contract, lakehouse: Lakehouse, plan: RestorePl
     backup = Path(plan.manifest_backup)
     if not backup.is_file():
         return (f"{backup} is gone, so {file} does not list the files that are in the table again.",)
-    write_manifest(file, listed(backup))
+    list_as_done(file, listed_as_done(backup))
     return ()

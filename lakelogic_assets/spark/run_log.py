@@ -46,6 +46,16 @@ def append_run(path: str, files: Path | None, report: RunReport, environment: st
         write_atomically(files / f"{report.run_id}.json", json.dumps(report.as_dict(), indent=2, default=str))
 
 
+def log_dataset(path: str) -> pads.Dataset:
+    """The rows of a log. Each run adds a small file, and weighing the statistics of all of them takes longest."""
+    table = DeltaTable(path)
+    files = table.file_uris()
+    if not files or "://" in path or table.protocol().reader_features or table.metadata().partition_columns:
+        return table.to_pyarrow_dataset()
+    form = pads.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    return pads.dataset(files, format=form, schema=pa.schema(table.schema().to_arrow()))
+
+
 def last_success(
     path: str, table: str, layer: str | None, domain: str | None, system: str | None
 ) -> dict[str, Any] | None:
@@ -60,9 +70,7 @@ def last_success(
     for name, value in (("data_layer", layer), ("domain", domain), ("system", system)):
         if value is not None:
             chosen &= pads.field(name) == value
-    rows = (
-        DeltaTable(path).to_pyarrow_dataset().to_table(columns=["timestamp", "report_json"], filter=chosen).to_pylist()
-    )
+    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen).to_pylist()
     newest_first = sorted(rows, key=lambda row: row["timestamp"], reverse=True)
     for report in standing(json.loads(row["report_json"]) for row in newest_first):
         # A window that was run again says nothing about how far the others have come.
@@ -76,7 +84,7 @@ def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | 
     if not is_table(path):
         return None
     chosen = (pads.field("contract") == contract) & pads.field("status").isin([*statuses])
-    found = DeltaTable(path).to_pyarrow_dataset().to_table(columns=["timestamp"], filter=chosen)
+    found = log_dataset(path).to_table(columns=["timestamp"], filter=chosen)
     return pc.max(found["timestamp"]).as_py() if found.num_rows else None
 
 
@@ -120,7 +128,7 @@ def read_runs(
         of_contract = pads.field("contract") == contract
         chosen = of_contract if chosen is None else chosen & of_contract
     columns = [name for name in COLUMNS if with_reports or name != _REPORT]
-    rows = DeltaTable(path).to_pyarrow_dataset().to_table(columns=columns, filter=chosen)
+    rows = log_dataset(path).to_table(columns=columns, filter=chosen)
     rows = rows.sort_by([("timestamp", "descending")])
     found: list[dict[str, Any]] = rows.slice(0, limit).to_pylist()
     for row in found:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -89,6 +89,12 @@ def session_alive(spark: SparkSession) -> bool:
     except (AttributeError, OSError, Py4JError):
         # A stopped context has no `_jsc`; a dead JVM refuses the connection.
         return False
+
+
+def jvm_pid(spark: SparkSession) -> int | None:
+    """The process of the JVM, which a lock notes beside that of Python."""
+    jvm: Any = spark._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid()) if jvm is not None else None
 
 
 def restart(app_name: str = APP_NAME, conf: Mapping[str, str] | None = None) -> SparkSession:

@@ -206,6 +206,15 @@ def test_rows_that_the_source_filters_out_are_not_late(tmp_path: Path) -> None:
     assert shop.keys() == {DAYS[0]: (1, 0)}
 
 
+def test_every_day_of_months_finds_its_own_rows(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    days = [(date(2026, 1, 1) + timedelta(days=number)).isoformat() for number in range(119)]
+    shop.deliver([(0, days[0])])
+    shop.build(Window.range(days[0], days[-1]))
+    shop.deliver([(number, day) for number, day in enumerate(days) for _ in range(number + 1)])
+    assert shop.keys() == {day: (number + 1, 0) for number, day in enumerate(days)}
+
+
 def test_what_lies_behind_a_reset_was_never_built(shop: Shop) -> None:
     shop.deliver([(41, DAYS[1])])
     shop.build(FULL, status="reset")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
@@ -95,7 +96,7 @@ class ReferenceCache:
             frames = [entry.frame for entry in self._entries.values() if entry.frame is not None] + self._outdated
             self._entries, self._outdated = {}, []
         for frame in frames:
-            with contextlib.suppress(OSError, EOFError):
+            with contextlib.suppress(Py4JNetworkError, OSError, EOFError):
                 frame.unpersist()
 
 
