@@ -53,11 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _leave(code)
 
 
-def driver() -> None:
-    """`lakelogic-driver`, the name that others know it by."""
-    main(["driver", *sys.argv[1:]])
-
-
 def _answered(words: list[str]) -> int:
     from lakelogic_assets.cli.remembered import answered_from_memory
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lakelogic_assets.cli import main as lakelogic
 from lakelogic_assets.cli import options
 from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption
 from lakelogic_assets.cli.observing import Outputs, state_of, watched
@@ -222,3 +224,8 @@ def _resumed(operation: Operation, outputs: Outputs) -> Operation:
         return operation
     left = resumption(run, operation.workspace.project, as_json=operation.as_json)
     return replace(left, policy=operation.policy)
+
+
+def main() -> None:
+    """`lakelogic-driver`, the name that others know it by."""
+    lakelogic(["driver", *sys.argv[1:]])

@@ -55,7 +55,7 @@ from lakelogic_assets.spark.reporting import (
 from lakelogic_assets.spark.request import RunRequest, Spark, started
 from lakelogic_assets.spark.run_log import append_run
 from lakelogic_assets.spark.scope import Scope
-from lakelogic_assets.spark.session import session_alive
+from lakelogic_assets.spark.session import jvm_pid, session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
@@ -192,7 +192,7 @@ def _executed(
     run = _Run(scope, request, destination, warnings, deadline)
     refuse_unfit(contract)
     warnings += _unsupported(contract)
-    with table_lock(destination.target, _jvm_pid(spark)):
+    with table_lock(destination.target, jvm_pid(spark)):
         recover(destination, request.environment)
         with deadline.guarding(scope.spark, f"lakelogic-{scope.run_id}"):
             report, app = _attempt(run)
@@ -366,8 +366,3 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
     failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
     rules = row_outcomes(scope.contract, evaluation, failures)
     return run.ended(replace(draft, row_rules=rules, versions_written=versions, sample=sample))
-
-
-def _jvm_pid(spark: SparkSession) -> int | None:
-    jvm: Any = spark._jvm
-    return int(jvm.java.lang.ProcessHandle.current().pid()) if jvm is not None else None
