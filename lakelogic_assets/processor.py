@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
@@ -69,11 +69,19 @@ class DataProcessor:
         return Outcome(good, bad, report)
 
     def run(
-        self, frame: DataFrame | None = None, *, window: Window | None = None, pipeline_run_id: str | None = None
+        self,
+        frame: DataFrame | None = None,
+        *,
+        window: Window | None = None,
+        pipeline_run_id: str | None = None,
+        reprocess: bool = False,
     ) -> RunReport:
-        """Read the declared source (or `frame`), write target and quarantine, log the run."""
+        """Read the declared source (or `frame`), write target and quarantine, log the run.
+
+        With `reprocess`, rows of the window that the source no longer has give way, by the contract's policy.
+        """
         lakehouse = self.workspace.lakehouse(self.contract)
-        request = self._request(frame, window, pipeline_run_id)
+        request = replace(self._request(frame, window, pipeline_run_id), reprocess=reprocess)
         return execute(self.contract, self.spark, lakehouse, self.destination, request)
 
     def _request(

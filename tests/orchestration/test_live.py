@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.orchestration.conftest import BAD_DAY, DAYS
-from tests.orchestration.live import BRONZE, REASON, SILVER, TOTALS, Backfilled, Live, backfilled, key, live
+from tests.orchestration.live import BRONZE, LOCATION, REASON, SILVER, TOTALS, Backfilled, Live, backfilled, key, live
 
 __all__ = ["backfilled", "live"]
 
 GOOD_DAYS = [day for day in DAYS if day != BAD_DAY]
 OTHER_DAY = "2026-02-15"
+SIGNED_DAY = "2026-02-18"
 
 
 def of_the_week(days: list[str]) -> list[str]:
@@ -137,6 +138,36 @@ def test_the_jobs_take_a_selection_and_days_in_words(backfilled: Backfilled) -> 
     live.wait(started).must_succeed()
     after = {day: len(live.materializations(SILVER, day)) for day in DAYS[:2]}
     assert after == {DAYS[0]: before[DAYS[0]] + 1, DAYS[1]: before[DAYS[1]]}
+
+
+def test_what_waits_for_a_signature_is_signed_by_a_job_and_published(live: Live) -> None:
+    live.shop.land(SIGNED_DAY, 10, -1, -2)
+    live.run(BRONZE, day=SIGNED_DAY).must_succeed()
+    config = {"ops": {f"shop__{SILVER}": {"config": {"approval_required": True}}}}
+    waiting = live.run(SILVER, day=SIGNED_DAY, config=config)
+    assert waiting.status == "FAILURE"
+    assert "this waits for a signature" in waiting.errors
+    assert SIGNED_DAY not in live.days_recorded(SILVER)
+    words = {"contract": SILVER, "why": "the till was broken", "by": "ada"}
+    live.run(job="approve", config={"ops": {"sign": {"config": words}}}).must_succeed()
+    live.run(SILVER, day=SIGNED_DAY, config=config).must_succeed()
+    assert SIGNED_DAY in live.days_recorded(SILVER)
+
+
+def test_the_sensor_for_late_data_asks_for_exactly_the_day_that_rows_came_for(backfilled: Backfilled) -> None:
+    live = backfilled.live
+    day = DAYS[5]
+    live.shop.land(day, 10, 20, 30, 40)
+    ticked = live.ask(
+        """mutation ($selector: SensorSelector!) { sensorDryRun(selectorData: $selector, cursor: null) {
+             ... on DryRunInstigationTick { evaluationResult {
+               runRequests { runKey tags { key value } } error { message } } } } }""",
+        selector={"repositoryLocationName": LOCATION, "repositoryName": "__repository__", "sensorName": "late_data"},
+    )["sensorDryRun"]["evaluationResult"]
+    assert ticked["error"] is None
+    asked = [{tag["key"]: tag["value"] for tag in request["tags"]} for request in ticked["runRequests"]]
+    assert [tags["dagster/partition"] for tags in asked] == [day]
+    assert ticked["runRequests"][0]["runKey"].startswith(f"shop/{BRONZE}:{day}:")
 
 
 def test_a_slip_in_the_words_of_a_job_is_told(live: Live) -> None:

@@ -52,7 +52,8 @@ def told(result: dg.ExecuteInProcessResult) -> str:
 
 
 def checks(result: dg.ExecuteInProcessResult, name: str) -> list[dg.AssetCheckEvaluation]:
-    return [each for each in result.get_asset_check_evaluations() if each.check_name == name]
+    found = result.get_asset_check_evaluations()
+    return [each for each in found if each.check_name == name and each.asset_key.path[-1] == SILVER]
 
 
 def approvals(till: Runner) -> list[tuple[bool, str]]:
