@@ -32,6 +32,8 @@ class Project:
     """Packs that were asked for beside those that contracts and registries name."""
     policy_packs_folder: Path | None = None
     """A folder that packs are looked for in before the project's own."""
+    gates: Mapping[str, str] = field(default_factory=dict)
+    """What holds a run back here, as the resources of the environment say."""
 
     @property
     def contracts(self) -> Path:

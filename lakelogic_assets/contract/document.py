@@ -11,7 +11,18 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.base import LENIENT, Bag, Cron, Name, Names, Period, Section, period_seconds, problem
+from lakelogic_assets.contract.base import (
+    LENIENT,
+    Bag,
+    Cron,
+    Fraction,
+    Name,
+    Names,
+    Period,
+    Section,
+    period_seconds,
+    problem,
+)
 from lakelogic_assets.contract.external_logic import ExternalLogic
 from lakelogic_assets.contract.extraction import Extraction
 from lakelogic_assets.contract.info import Info
@@ -73,6 +84,7 @@ class OwnExtensions(Section):
     connection: Name | None = None
     max_consecutive_failures: int | None = Field(default=None, ge=1, strict=True)
     approval: Literal["required"] | None = None
+    max_quarantine_ratio: Fraction | None = None
 
 
 class EnvironmentOverride(Section):

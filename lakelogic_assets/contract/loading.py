@@ -67,7 +67,8 @@ class _Loader:
     @classmethod
     def with_declarations(cls, project: Project, environ: Mapping[str, str], declared: Declarations) -> _Loader:
         """What the project's resources say is laid over the registries."""
-        loader = cls(replace(project, values={**declared.values, **project.values}), environ)
+        gates = declared.active.gates.model_dump() if declared.active else {}
+        loader = cls(replace(project, values={**declared.values, **project.values}, gates=gates), environ)
         loader.partitions = declared.partitions
         return loader
 

@@ -178,5 +178,5 @@ def _place(
         registered=entry is not None or bool(place.get("registered")),
         depends_on=entry.depends_on if entry else tuple(place.get("depends_on", ())),
         environment=context.project.environment,
-        registry={key: data[key] for key in _REGISTRY_ONLY if key in data},
+        registry={**{key: data[key] for key in _REGISTRY_ONLY if key in data}, "gates": dict(context.project.gates)},
     )

@@ -69,6 +69,12 @@ class Concurrency(Section):
     max_parallel_contracts: int = Field(default=2, ge=1)
 
 
+class Gates(Section):
+    """What holds a run back here. Service levels of a registry are promises: they are reported, unless this says more."""
+
+    quarantine_ratio: Literal["block", "report"] = "report"
+
+
 class Orchestration(Section):
     """How Dagster runs the contracts here."""
 
@@ -90,6 +96,7 @@ class Resource(Section):
     external_logic: ExternalLogicPolicy = ExternalLogicPolicy()
     connections: dict[Name, Connection] = Field(default_factory=dict)
     concurrency: Concurrency = Concurrency()
+    gates: Gates = Gates()
     dagster: Orchestration = Orchestration()
 
     @property

@@ -31,6 +31,8 @@ class ContractSettings:
     """After so many failed runs in a row the contract is left alone for a while."""
     approval_required: bool = False
     """A schema drift or too many bad rows wait for a person."""
+    max_quarantine_ratio: float | None = None
+    """The share of bad rows from which on nothing is published."""
 
 
 class _Root(Section):
@@ -56,6 +58,7 @@ def settings_of(contract: Contract) -> ContractSettings:
         connection=said.connection,
         max_consecutive_failures=said.max_consecutive_failures,
         approval_required=said.approval == "required",
+        max_quarantine_ratio=said.max_quarantine_ratio,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.gates.approvals import Approval, Findings
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome
 
@@ -70,14 +71,30 @@ def _quarantine(contract: Contract, counts: Counts) -> list[str]:
 
 
 def _ratio(contract: Contract, counts: Counts) -> list[str]:
-    limit = max_quarantine_ratio(contract)
+    limit = ratio_gate(contract)
     if limit is not None and counts.quarantined and counts.quarantine_ratio > limit:
         return [f"{counts.quarantine_ratio:.1%} of the rows were quarantined; {limit:.1%} are allowed"]
     return []
 
 
+def ratio_gate(contract: Contract) -> float | None:
+    """The share of bad rows from which on nothing is published.
+
+    A contract's own `com.lakelogic.max_quarantine_ratio` is such a gate. The registry's limit is a service level, which
+    is reported; it is a gate where the resources of the environment say so.
+    """
+    own = settings_of(contract).max_quarantine_ratio
+    if own is not None:
+        return own
+    gates = contract.place.registry.get("gates") or {}
+    return max_quarantine_ratio(contract) if gates.get("quarantine_ratio") == "block" else None
+
+
 def max_quarantine_ratio(contract: Contract) -> float | None:
-    """The registry's limit for bad rows."""
+    """The share of bad rows that is promised not to be exceeded: the contract's own limit, else its registry's."""
+    own = settings_of(contract).max_quarantine_ratio
+    if own is not None:
+        return own
     slo = contract.place.registry.get("slo")
     quality = slo.get("quality") if isinstance(slo, dict) else None
     limit = quality.get("max_quarantine_ratio") if isinstance(quality, dict) else None

@@ -12,7 +12,7 @@ from lakelogic_assets.contract.objectives import freshness_objective, volume_obj
 from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
 from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.gates.judgement import Judgement
-from lakelogic_assets.gates.verdict import max_quarantine_ratio
+from lakelogic_assets.gates.verdict import max_quarantine_ratio, ratio_gate
 from lakelogic_assets.orchestration.naming import distinct, safe_name
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.quality.row_rules import shown_rule
@@ -101,7 +101,7 @@ def _shown_dataset_rule(rule: DatasetRule) -> str:
 def _table_checks(contract: Contract) -> Iterator[Check]:
     quarantine = contract.quarantine
     limit = max_quarantine_ratio(contract)
-    gate = limit is not None or quarantine.fail_on_quarantine or not quarantine.enabled
+    gate = ratio_gate(contract) is not None or quarantine.fail_on_quarantine or not quarantine.enabled
     allowed = f"at most {limit:.1%} of the rows" if limit is not None else "any share of the rows"
     yield Check("", "schema", "schema", description="What arrives has the columns that the contract declares.")
     yield Check(
@@ -159,7 +159,7 @@ def _of_row_rule(check: Check, rule: Any, report: RunReport, contract: Contract)
         return skipped(check, rule.note if rule else _nothing_judged(report))
     total = report.counts.total or report.counts.source
     rate = rule.failed / total if total else 0.0
-    limit = max_quarantine_ratio(contract)
+    limit = ratio_gate(contract)
     breached = limit is not None and report.counts.quarantine_ratio > limit
     routed = rule.severity == "error"
     metadata = {
@@ -238,7 +238,7 @@ def _quarantine_ratio(check: Check, contract: Contract, report: RunReport) -> Ou
     told = f"{ratio:.2%} of the rows ({quarantined:,}) were quarantined."
     if not passed and report.approval and report.status == "success":
         return Outcome(check, True, "WARN", f"{told} {_signed(report.approval)}", metadata)
-    return Outcome(check, passed, "ERROR", told, metadata)
+    return Outcome(check, passed, "ERROR" if check.blocking else "WARN", told, metadata)
 
 
 def _approval(check: Check, report: RunReport) -> Outcome:

@@ -15,9 +15,9 @@ def contract(**sections: object) -> Contract:
     return Contract.model_validate(sections)
 
 
-def limited(ratio: float) -> Contract:
+def limited(ratio: float, **gates: str) -> Contract:
     slo = {"quality": {"max_quarantine_ratio": ratio}}
-    return contract().with_place(Place(registry={"slo": slo}))
+    return contract().with_place(Place(registry={"slo": slo, "gates": gates or {"quarantine_ratio": "block"}}))
 
 
 def test_clean_rows_are_published() -> None:
@@ -48,6 +48,15 @@ def test_a_few_bad_rows_do_not_stop_the_good_ones() -> None:
 
 def test_too_many_bad_rows_hold_back() -> None:
     assert verdict(limited(0.1), SOME_BAD, ()).reasons == ("20.0% of the rows were quarantined; 10.0% are allowed",)
+
+
+def test_a_service_level_is_reported_where_nobody_made_a_gate_of_it() -> None:
+    assert verdict(limited(0.1, quarantine_ratio="report"), SOME_BAD, ()).publishes
+
+
+def test_a_contract_may_have_a_gate_of_its_own() -> None:
+    own = contract(extensions={"com.lakelogic.max_quarantine_ratio": 0.1})
+    assert verdict(own, SOME_BAD, ()).reasons == ("20.0% of the rows were quarantined; 10.0% are allowed",)
 
 
 def test_without_a_quarantine_bad_rows_are_never_dropped_silently() -> None:

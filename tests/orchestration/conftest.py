@@ -33,6 +33,7 @@ FILES = {
         environment: local
         catalog: lake
         roots: {storage_root: .lakehouse}
+        gates: {quarantine_ratio: block}
         dagster: {retries: 1, retry_seconds: 0}
     """,
     "contracts/shop/_domain.yaml": """

@@ -23,7 +23,8 @@ def contract(limit: float | None = None, **said: Any) -> Contract:
         "dataset_rules": [{"unique": "a"}],
     }
     made = Contract.model_validate({"info": {"title": "T", "table_name": "t"}, "quality": quality, **said})
-    slo = {"slo": {"quality": {"max_quarantine_ratio": limit}}} if limit is not None else {}
+    gates = {"gates": {"quarantine_ratio": "block"}}
+    slo = gates | {"slo": {"quality": {"max_quarantine_ratio": limit}}} if limit is not None else {}
     return made.with_place(Place(registry=slo))
 
 

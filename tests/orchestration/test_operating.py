@@ -107,12 +107,14 @@ def test_what_waits_is_signed_by_a_job_and_published_by_the_next_run(till: Runne
 
 
 def test_late_rows_ask_for_exactly_their_windows(till: Runner) -> None:
-    sensor = till.shop.definitions().get_sensor_def("late_data")
+    definitions = till.shop.definitions()
+    (sensor,) = [each for each in definitions.sensors or () if each.name == "late_data"]
 
     def asked() -> dict[str, str | None]:
-        ticked = sensor.evaluate_tick(dg.build_sensor_context(instance=till.instance))
-        assert ticked.run_requests is not None
-        return {request.asset_selection[0].path[-1]: request.partition_key for request in ticked.run_requests}
+        ticked = sensor(dg.build_sensor_context(instance=till.instance, definitions=definitions))
+        assert isinstance(ticked, dg.SensorResult)
+        requests = ticked.run_requests or ()
+        return {(request.asset_selection or [])[0].path[-1]: request.partition_key for request in requests}
 
     assert asked() == {}
     till.shop.land(TWO, 10, 20, 30)
