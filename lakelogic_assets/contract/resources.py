@@ -70,7 +70,7 @@ class Concurrency(Section):
 
 
 class Gates(Section):
-    """What holds a run back here. Service levels of a registry are promises: they are reported, unless this says more."""
+    """What holds a run back here. A registry's service levels are promises, which are only reported by default."""
 
     quarantine_ratio: Literal["block", "report"] = "report"
 
