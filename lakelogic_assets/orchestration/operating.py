@@ -23,7 +23,7 @@ from lakelogic_assets.plan.schedule import Progress, Rules, State, follow_in_ord
 from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.approvals import approve
 from lakelogic_assets.spark.campaigns import Planner, below
-from lakelogic_assets.spark.reprocessing import what_is_left
+from lakelogic_assets.spark.reprocessing import most_rounds, what_is_left
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation]
 _IGNORE = "Go on although a gate holds an upstream back."
@@ -168,7 +168,9 @@ class _Operation:
         keys = [product.key for product in self.products]
         campaign: Campaign | None = planner.campaign(self.request, keys)
         done: dict[Task, Any] = {}
-        while campaign is not None and campaign.tasks:
+        for _ in range(most_rounds(self.engine.registry)):
+            if campaign is None or not campaign.tasks:
+                break
             yield from self._run(campaign, done)
             campaign = what_is_left(self.request, self.engine.registry, self.engine.workspace, keys, done)
         if self.troubles:

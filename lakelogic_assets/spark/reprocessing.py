@@ -44,29 +44,38 @@ def run_to_the_end(
     """
     finished: dict[Task, Done] = {}
     more: Campaign | None = campaign
-    while more is not None and more.tasks:
+    for _ in range(most_rounds(pipeline.registry)):
+        if more is None or not more.tasks:
+            break
         plan(more)
         finished |= pipeline.run(more, tell)
         more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, finished)
     return finished
 
 
+def most_rounds(registry: Registry) -> int:
+    """A rebuilt window has seen the newest version of its source, so after a round for each layer nothing is late."""
+    return 1 + len(registry.graph.levels)
+
+
 def what_is_left(
     request: PipelineRequest, registry: Registry, workspace: Workspace, keys: Iterable[Key], done: Mapping[Task, Any]
 ) -> Campaign | None:
-    """The windows that became late by what was just run, or that a first load has only now seen; None without any.
-
-    Only those that were not tried yet: a window that failed is not tried for ever.
-    """
+    """The windows that became late by what was just run, or that a first load has only now seen; None without any."""
     planner = Planner(registry, workspace)
     ran = {task.key for task, progress in done.items() if progress.state == "done"}
     found: dict[Key, list[Task]] = {}
     for key in keys if request.window != "full" else ():
         if ran & set(registry.graph.upstream[key]):
             first = planner.unbuilt(key) if request.window == "last_success" else []
-            tasks = [task for task in (*_late_tasks(planner, key), *first) if task not in done]
+            tasks = [task for task in (*_late_tasks(planner, key), *first) if _may_be_run(task, done)]
             found |= {key: tasks} if tasks else {}
     return planner.plan(found) if found else None
+
+
+def _may_be_run(task: Task, done: Mapping[Task, Any]) -> bool:
+    """What went well may have to be built again; what did not is for a person to look at."""
+    return task not in done or done[task].state == "done"
 
 
 def _late_tasks(planner: Planner, key: Key) -> list[Task]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from deltalake import DeltaTable
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from lakelogic_assets.contract.loading import load_project
@@ -146,7 +146,8 @@ def expected() -> dict[str, Any]:
     return {"silver": silver, "gold": sorted((day, str(total)) for day, total in totals.items())}
 
 
-@settings(max_examples=2, deadline=None, derandomize=True)
+# A smaller order says no more than the first that fails, and each takes as long.
+@settings(max_examples=1, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(order=st.permutations(range(len(DAYS))))
 def test_ten_days_in_any_order_leave_the_same_rows(folder: Path, spark: SparkSession, order: list[int]) -> None:
     assert run_days(folder / "any", spark, tuple(order)) == expected()
