@@ -66,7 +66,7 @@ class Lake:
         """What sales are joined with, once, before the days."""
         keys = self.keys(*[f"+{name}" for name in BEFORE])
         done = run_contracts(self.registry, keys, self.workspace, self.spark)
-        assert {progress.state for progress in done.values()} == {"done"}
+        assert {progress.state for progress in done.values()} == {"done"}, [*done.values()]
 
     def run(self, request: PipelineRequest, parallel: int = 1) -> tuple[float, int]:
         """Seconds and windows."""

@@ -123,5 +123,6 @@ def test_sensors_are_off_until_a_person_switches_them_on(shop: Shop) -> None:
     sensors = shop.definitions().sensors or ()
     assert {sensor.name: sensor.default_status for sensor in sensors} == {
         "contracts_automation": dg.DefaultSensorStatus.STOPPED,
+        "late_data": dg.DefaultSensorStatus.STOPPED,
         "new_files": dg.DefaultSensorStatus.STOPPED,
     }
