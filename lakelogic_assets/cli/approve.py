@@ -45,7 +45,10 @@ def approve(
         found = [hold for each, place in zip(registry, places, strict=True) for hold in waiting(place, each.key)]
         _list(found, as_json=settings.as_json)
         return
-    (key,) = chosen_keys(registry, [contract])
+    keys = chosen_keys(registry, [contract])
+    if len(keys) != 1:
+        raise RequestError(f"{contract!r} means {len(keys)} contracts; sign one at a time.")
+    key = keys[0]
     if not why:
         raise RequestError("A signature needs a reason; say --why TEXT.")
     seconds = period_seconds(expires)
@@ -63,7 +66,8 @@ def approve(
         say(
             f"signed {'/'.join(key)} {each.key} by {approval.by} until {approval.expires:%Y-%m-%d %H:%M} UTC: {reasons}"
         )
-    say(f"run it again to publish: lakelogic run {'/'.join(key)}")
+    window_of = {each.key: "" if each.is_full else f" --day {each.key}" for each, _ in signed}
+    say(f"run it again to publish: lakelogic run {'/'.join(key)}{next(iter(window_of.values()))}")
 
 
 def _list(found: list[Hold], *, as_json: bool) -> None:

@@ -74,12 +74,14 @@ def _in_order(registry: Registry) -> Iterable[Key]:
 
 def carry_out(operation: Operation, left_out: Sequence[LeftOut] = (), *, dry_run: bool = False) -> int:
     """Run it, or only say what would be run, and tell how it went; gives the exit code."""
-    campaign = _left(operation, operation.campaign)
+    whole = operation.campaign
+    before = _done_before(operation, whole)
+    campaign = whole.without(before)
     if dry_run:
         _print_plan(campaign, as_json=operation.as_json)
         return 0
     call = _Call(operation)
-    finished = call.finish(campaign)
+    finished = call.finish(campaign, before)
     report = call.ended(finished)
     project = operation.workspace.project
     if operation.as_json:
@@ -93,10 +95,10 @@ def carry_out(operation: Operation, left_out: Sequence[LeftOut] = (), *, dry_run
     return 0 if report.status == "success" and not left_out else 1
 
 
-def _left(operation: Operation, campaign: Campaign) -> Campaign:
-    """Without the windows that succeeded in the run that is resumed."""
+def _done_before(operation: Operation, campaign: Campaign) -> set[Task]:
+    """The windows that succeeded in the run that is resumed."""
     if operation.resumes is None:
-        return campaign
+        return set()
     done: set[Task] = set()
     for key in {task.key for task in campaign.tasks}:
         run_log = operation.workspace.destination(operation.registry.contracts[key]).run_log
@@ -104,7 +106,7 @@ def _left(operation: Operation, campaign: Campaign) -> Campaign:
         done |= {task for task in campaign.tasks if task.key == key and task.window in windows}
     if done and not operation.as_json:
         say(f"going on with {operation.resumes[:8]}: {counted(len(done), 'window')} done before")
-    return campaign.without(done)
+    return done
 
 
 class _Call:
@@ -126,11 +128,12 @@ class _Call:
         )
         self.log = pipeline_log_path(operation.workspace.root)
 
-    def finish(self, campaign: Campaign) -> dict[Task, Done]:
-        self.asked = {**self.operation.asked, "tasks": [task.as_dict() for task in campaign.tasks]}
+    def finish(self, campaign: Campaign, before: set[Task]) -> dict[Task, Done]:
+        # A resumption of a resumption needs to know all of it.
+        self.asked = {**self.operation.asked, "tasks": [task.as_dict() for task in (*before, *campaign.tasks)]}
         self._expect(campaign)
         note_start(self.log, self._report(None))
-        return run_to_the_end(self.pipeline, campaign, self.operation.keys, self._tell, self._expect)
+        return run_to_the_end(self.pipeline, campaign, self.operation.keys, self._tell, self._expect, before)
 
     def _expect(self, campaign: Campaign) -> None:
         for task in campaign.tasks:

@@ -11,6 +11,7 @@ import dagster as dg
 from pydantic import Field
 
 from lakelogic_assets.contract.base import period_seconds
+from lakelogic_assets.contract.overrides import overridden, parse_overrides
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration import events
 from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
@@ -71,7 +72,8 @@ def _run_contracts(products: Sequence[Product], engine: Engine) -> dg.JobDefinit
         chosen = chosen_products(products, engine, config.select)
         request = _request(config)
         asked = _asked(context, config, request)
-        yield from _Operation(context, engine, chosen, request, asked).events()
+        named = frozenset(product.key for product in chosen)
+        yield from _Operation(context, engine, chosen, request, asked, named).events()
 
     @dg.job(description="Run a layer, an entity or any selection, for a window or for days, in graph order.")
     def run_contracts() -> None:
@@ -88,7 +90,7 @@ def _reprocess(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
         chosen = [product for product in chosen_products(products, engine, ()) if product.key in keys]
         request = PipelineRequest(window="reprocess", days=chosen_days(config.first_day, config.last_day))
         asked = _asked(context, config, request)
-        yield from _Operation(context, engine, chosen, request, asked).events()
+        yield from _Operation(context, engine, chosen, request, asked, frozenset(named)).events()
 
     @dg.job(description="Rebuild some days of some contracts and of everything that is made from them.")
     def reprocess() -> None:
@@ -100,12 +102,18 @@ def _reprocess(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
 def _approve(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
     @dg.op(name="sign", out=dg.Out(dg.Nothing, is_required=False))
     def sign(context: dg.OpExecutionContext, config: Approve):  # type: ignore[no-untyped-def]
-        (product,) = chosen_products(products, engine, [config.contract])
+        named = chosen_products(products, engine, [config.contract])
+        seconds = period_seconds(config.expires)
+        if len(named) != 1 or not seconds:
+            told = f"{config.contract!r} means {len(named)} contracts; sign one at a time."
+            why = told if len(named) != 1 else f"{config.expires!r} is not a length of time; write it as 24h or 7d."
+            raise dg.Failure(why, allow_retries=False)
+        product = named[0]
         destination = engine.workspace.destination(product.contract)
         try:
             signed = approve(
                 destination, product.key, why=config.why, by=config.by, window=config.window, run_id=config.run_id,
-                expires=timedelta(seconds=period_seconds(config.expires) or 0),
+                expires=timedelta(seconds=seconds),
             )  # fmt: skip
         except LakeLogicError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
@@ -120,7 +128,7 @@ def _approve(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
                     passed=True,
                     description=told,
                     metadata=approval.as_dict(),
-                    partition=None if window.is_full else window.key,
+                    partition=None if window.is_full or product.partitions is None else window.key,
                 )
 
     @dg.job(name="approve", description="Sign what waits, so that the next run of the window publishes it.")
@@ -160,10 +168,13 @@ class _Operation:
     products: Sequence[Product]
     request: PipelineRequest
     asked: Asked
+    named: frozenset[tuple[str, ...]]
+    """What was selected; values that are set go to these alone."""
     troubles: dict[str, str] = field(default_factory=dict)
 
     def events(self) -> Events:
         self._refuse_everything_at_once()
+        self._refuse_values_that_do_not_fit()
         planner = Planner(self.engine.registry, self.engine.workspace)
         keys = [product.key for product in self.products]
         campaign: Campaign | None = planner.campaign(self.request, keys)
@@ -184,6 +195,18 @@ class _Operation:
             told = f"{', '.join(by_day)} are made by partitions: name a `first_day`, or the window `last_success`."
             raise dg.Failure(told, allow_retries=False)
 
+    def _refuse_values_that_do_not_fit(self) -> None:
+        if not self.asked.overrides:
+            return
+        project = self.engine.workspace.project
+        try:
+            found = overridden(self.engine.registry, parse_overrides(self.asked.overrides), project, self.named)
+        except LakeLogicError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error
+        wrong = [str(problem) for problem in found.errors if problem.location.option]
+        if wrong:
+            raise dg.Failure("; ".join(wrong), allow_retries=False)
+
     def _run(self, campaign: Campaign, done: dict[Task, Any]) -> Events:
         rules = Rules[Task, Attempt](_state, stands_in=self._stands_in, after=campaign.after)
         upstream = {task: campaign.upstream[task] for task in campaign.tasks}
@@ -197,7 +220,8 @@ class _Operation:
         return {product.key: product for product in self.products}
 
     def _attempted(self, task: Task) -> Attempt:
-        asked = replace(self.asked, why=task.why, skipped=task.skipped, reprocess=task.rebuilds)
+        overrides = self.asked.overrides if task.key in self.named else {}
+        asked = replace(self.asked, why=task.why, skipped=task.skipped, reprocess=task.rebuilds, overrides=overrides)
         return self.engine.run(self._by_key[task.key], task.window, asked)
 
     def _stands_in(self, task: Task, blocker: Task) -> bool:

@@ -107,6 +107,7 @@ class RunReport:
     """What the operator asked for: which kind of window and why, whether it is a rebuild, which values were set."""
     asks: dict[str, Any] | None = None
     """What a person has to sign before the window is published."""
+    timed_out: bool = False
     approval: dict[str, Any] | None = None
     """Who signed it, why and until when, where somebody had to."""
 

@@ -16,6 +16,7 @@ from lakelogic_assets.gates.freshness import spoken
 from lakelogic_assets.gates.upstream import too_old
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.request import RunRequest, Upstream
 from lakelogic_assets.spark.run_log import last_ended, read_runs
@@ -46,7 +47,10 @@ def refusal(
     if stale:
         return Refusal(stale, stale)
     limit = settings_of(contract).max_consecutive_failures
-    circuit = open_circuit(_history(contract, destination, limit), limit, now, fingerprint(contract)) if limit else None
+    if not limit:
+        return None
+    here = in_environment(contract, request.environment or contract.place.environment)
+    circuit = open_circuit(_history(contract, destination, limit), limit, now, fingerprint(here))
     return Refusal((circuit,), (circuit,)) if circuit else None
 
 
@@ -87,9 +91,14 @@ def _last_success(upstream: Upstream) -> datetime | None:
 
 
 def _history(contract: Contract, destination: Destination, limit: int) -> list[PastRun]:
-    # Runs that were held say nothing, and stand between those that failed.
-    rows = read_runs(destination.run_log, contract="/".join(contract.key), limit=limit * 10, with_reports=True)
-    return [PastRun(row["status"], row["timestamp"], (row["report"] or {}).get("fingerprint")) for row in rows]
+    # Runs that were held say nothing; one that is logged again when it is recovered counts once.
+    name, tried = "/".join(contract.key), ("failed", *WENT_WELL)
+    rows = read_runs(destination.run_log, contract=name, statuses=tried, limit=limit * 2, with_reports=True)
+    each = {row["run_id"]: row for row in reversed(rows)}
+    return [
+        PastRun(row["status"], row["timestamp"], (row["report"] or {}).get("fingerprint"))
+        for row in reversed(each.values())
+    ]
 
 
 def upstreams_of(registry: Registry, workspace: Workspace, key: Key) -> tuple[Upstream, ...]:

@@ -11,6 +11,7 @@ from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.resources import PartitionSet
 from lakelogic_assets.contract.settings import settings_of
+from lakelogic_assets.errors import RequestError
 from lakelogic_assets.plan.calendar import Days, Granularity, cut, windows_between
 from lakelogic_assets.plan.campaign import Campaign, Task, plan_tasks
 from lakelogic_assets.plan.request import PipelineRequest
@@ -18,13 +19,13 @@ from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
 from lakelogic_assets.spark.time_range import days_of_table
-from lakelogic_assets.spark.window_states import WindowState, is_logged, window_states
+from lakelogic_assets.spark.window_states import WENT_WELL, WindowState, is_logged, window_states
 from lakelogic_assets.spark.windows import time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
-_A_MOMENT = timedelta(microseconds=1)
-_WINDOWED = ("append", "merge", "scd2")
-"""Strategies that can take in one window beside the others; the rest make the table anew."""
+_A_MOMENT, _A_DAY = timedelta(microseconds=1), timedelta(days=1)
+_WINDOWED = ("merge", "scd2")
+"""Strategies by which a window may be taken in and the same rows later again, with what is new."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Planner:
         planned = {key: self._ordered(tasks, request) for key, tasks in planned.items()}
         if request.window == "last_success":
             planned = self._without_missing_upstreams(planned)
+        if request.days and planned and not any(planned.values()):
+            first, last = request.days
+            raise RequestError(f"There is no partition from {first} to {last}; one is there when its time is over.")
         return self.plan(planned)
 
     def plan(self, planned: dict[Key, list[Task]]) -> Campaign:
@@ -75,9 +79,10 @@ class Planner:
 
     def _tasks(self, request: PipelineRequest, key: Key, planned: Mapping[Key, Sequence[Task]]) -> list[Task]:
         contract = self.registry.contracts[key]
-        if request.window == "full":
+        if request.window == "full" and self.partitions(contract) is None:
             return [Task(key, FULL, "full")]
-        if request.window == "last_success":
+        if request.window in ("full", "last_success"):
+            # Everything at once would be written beside the partitions that are there.
             return self._since_success(contract, planned)
         if request.days is None:
             return []
@@ -114,13 +119,14 @@ class Planner:
         return [Task(key, window, why) for window, why in self._open_windows(declared, states)]
 
     def _open_windows(self, declared: PartitionSet, states: dict[str, WindowState]) -> Iterable[tuple[Window, str]]:
-        done = [state.window.end for state in states.values() if state.succeeded and state.window.end]
+        # A success without a window took in all that was over by then.
+        done = [state.window.end or state.succeeded for state in states.values() if state.succeeded]
         mark = max(done, default=None)
         for window in windows_between(declared, now=self.now):
             state = states.get(window.key)
             if mark is None or (window.end and window.end > mark and not (state and state.succeeded)):
                 yield window, f"after the last success, which ended {mark:%Y-%m-%d %H:%M} UTC" if mark else "new"
-            elif state is not None and not state.succeeded:
+            elif state is not None and state.status not in WENT_WELL:
                 yield window, f"it was {state.status} when it was last tried"
 
     def _everything(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Window]:
@@ -145,7 +151,9 @@ class Planner:
         if source is None or source.table is None or self.partitions(contract) is None:
             return None
         path = self.workspace.lakehouse(contract).table_path(source.path or "")
-        return days_of_table(path, time_candidates(contract, FULL))
+        days = days_of_table(path, time_candidates(contract, FULL))
+        # A day more on both sides, because days of a zone are not days of UTC.
+        return (days[0] - _A_DAY, days[1] + _A_DAY) if days else None
 
     def _windows_of_folders(self, contract: Contract, declared: PartitionSet) -> list[Window]:
         found = arrivals(contract, self.workspace.lakehouse(contract))

@@ -24,7 +24,7 @@ from lakelogic_assets.errors import (
 )
 from lakelogic_assets.gates.verdict import Verdict
 from lakelogic_assets.plan.window import FULL
-from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport, Status
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.admission import refusal
 from lakelogic_assets.spark.boundaries import Decision, decide, read_window
@@ -150,11 +150,20 @@ def execute(
         return turned_away
     session = started(spark)
     try:
-        return _executed(contract, session, lakehouse, destination, request, warnings)
+        report = _executed(contract, session, lakehouse, destination, request, warnings)
     except LostConnection as error:
         if session_alive(session):
             raise
-        raise JvmDiedError(f"{contract.table}: Spark's JVM has died.") from error
+        died = JvmDiedError(f"{contract.table}: Spark's JVM has died.")
+        _recorded(contract, destination, request, "failed", error=str(died))
+        raise died from error
+    except LakeLogicError as error:
+        # Nobody else logs what kept it from beginning, and a window that nobody logged would be passed over.
+        _recorded(contract, destination, request, "failed", error=str(error))
+        raise
+    if report.status == "failed":
+        raise (TimedOutError if report.timed_out else EngineError)(f"{contract.table}: {report.error}")
+    return report
 
 
 def _turned_away(
@@ -164,14 +173,34 @@ def _turned_away(
     refused = refusal(contract, destination, request, warnings.append) if request.skipped is None else None
     if refused is None and request.skipped is None:
         return None
-    identity = _identity(contract, request)
-    blank = replace(blank_report(identity, destination, request.window), warnings=tuple(warnings))
     if refused is None:
-        report = replace(blank, status="skipped", reasons=(request.skipped or "",), request=dict(request.asked))
-    else:
-        at = identity.started_at.isoformat()
-        Holds(destination.holds).note(Hold(contract.key, request.window, refused.noted, identity.run_id, at))
-        report = replace(blank, status="held", reasons=refused.reasons, request=dict(request.asked))
+        warnings.append(f"Not run: {request.skipped}.")
+        reasons = (request.skipped or "",)
+        return _recorded(contract, destination, request, "skipped", reasons=reasons, warnings=tuple(warnings))
+    return hold_back(contract, destination, request, refused.reasons, refused.noted, tuple(warnings))
+
+
+def hold_back(
+    contract: Contract,
+    destination: Destination,
+    request: RunRequest,
+    reasons: tuple[str, ...],
+    noted: tuple[str, ...] | None = None,
+    warnings: tuple[str, ...] = (),
+) -> RunReport:
+    """Log that a window is held, and note it, so that whatever reads from it waits in every run."""
+    report = _recorded(contract, destination, request, "held", reasons=reasons, warnings=warnings)
+    at = report.started_at.isoformat()
+    Holds(destination.holds).note(Hold(contract.key, request.window, noted or reasons, report.run_id, at))
+    return report
+
+
+def _recorded(
+    contract: Contract, destination: Destination, request: RunRequest, status: Status, **said: Any
+) -> RunReport:
+    """A row of the run log for a run that did not come to read anything."""
+    blank = blank_report(_identity(contract, request), destination, request.window)
+    report = replace(blank, status=status, request=dict(request.asked), **said)
     append_run(destination.run_log, destination.run_files, report, request.environment)
     return report
 
@@ -199,10 +228,7 @@ def _executed(
         append_run(destination.run_log, destination.run_files, report, request.environment)
         if app is not None:
             run.intents.forget(app)
-    if report.status == "failed":
-        kind = TimedOutError if deadline.is_over else EngineError
-        raise kind(f"{contract.table}: {report.error}")
-    return report
+    return replace(report, timed_out=report.status == "failed" and deadline.is_over)
 
 
 def _unsupported(contract: Contract) -> Iterator[str]:
@@ -363,6 +389,8 @@ def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepa
             sample = sample_rows(scope.contract, prepared)
     else:
         prepared.discard()
+        if draft.status == "unchanged":
+            run.holds.release(scope.contract.key, attempt.window)
     failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
     rules = row_outcomes(scope.contract, evaluation, failures)
     return run.ended(replace(draft, row_rules=rules, versions_written=versions, sample=sample))

@@ -78,7 +78,10 @@ def late_windows(contract: Contract, workspace: Workspace, windows: Windows, now
     contract = in_environment(contract, workspace.project.environment)
     now = now or datetime.now(UTC)
     rows = read_runs(workspace.destination(contract).run_log, contract="/".join(contract.key), with_reports=True)
-    looks = [each for each in standing(row["report"] for row in rows if row["report"]) if each["status"] in _LOOKED]
+    reports = standing(row["report"] for row in rows if row["report"])
+    # A window that was left as it was has been built with what there is, as one that was written anew.
+    told = ({**each, "status": "success"} if each["status"] == "unchanged" else each for each in reports)
+    looks = [each for each in told if each["status"] in _LOOKED]
     if contract.source is None or not any(each["status"] == "success" for each in looks):
         return LateReport(contract.key)
     reaches = _reaches(contract, contract.source, looks)

@@ -20,7 +20,7 @@ from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.boundaries import read_window
-from lakelogic_assets.spark.execute import execute
+from lakelogic_assets.spark.execute import execute, hold_back
 from lakelogic_assets.spark.request import RunRequest, Spark
 from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
 from lakelogic_assets.spark.window_states import WENT_WELL
@@ -62,8 +62,13 @@ class Pipeline:
         )
         upstream = {task: campaign.upstream[task] for task in campaign.tasks}
         self._sharing.update(share_links(self.registry.contracts[task.key] for task in campaign.tasks))
+
+        def told(done: Done) -> None:
+            self._hold(done)
+            tell(done)
+
         try:
-            return run_in_order(upstream, self.run_task, rules, parallel=self._width, tell=tell)
+            return run_in_order(upstream, self.run_task, rules, parallel=self._width, tell=told)
         finally:
             self.references.close()
 
@@ -78,6 +83,13 @@ class Pipeline:
             pause_seconds=self.policy.retry_seconds,
             say=self.say,
         )
+
+    def _hold(self, done: Done) -> None:
+        """A window that was not tried because of what it reads from holds back what reads from it, in every run."""
+        if done.state == "held" and done.result is None and done.waits_for:
+            contract = self.registry.contracts[done.key.key]
+            why = f"waits for {', '.join(map(str, done.waits_for))}"
+            hold_back(contract, self.workspace.destination(contract), self._request(done.key, contract), (why,))
 
     def _request(self, task: Task, contract: Contract) -> RunRequest:
         return RunRequest(

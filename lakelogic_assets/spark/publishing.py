@@ -184,8 +184,19 @@ def _given_up(scope: Scope, target: str, attempt: Attempt) -> str | None:
     keeps = materialization.reprocess_policy in ("append", "fail")
     if not attempt.reprocess or named is None or keeps or not delta_log.is_table(target):
         return None
+    if not _cut_by(scope.contract, attempt.window, named):
+        return None
     there = types_of(scope.spark.read.format("delta").load(target))
     return window_sql(there, (named,), attempt.window, "t")
+
+
+def _cut_by(contract: Contract, window: Window, name: str) -> bool:
+    """Whether the window was read by this very column: else a row of it may lie in another window of the source."""
+    source = contract.source
+    by_folder = source is not None and source.table is None and source.partition is not None
+    if source is None or by_folder or source.watermark_date_parts:
+        return False
+    return next(iter(time_candidates(contract, window)), "").casefold() == name.casefold()
 
 
 def _judge_files(
@@ -233,6 +244,8 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
     if bounds and materialization.reprocess_policy != "append":
         # Another window that reaches into this one may have written some of its rows.
         return "Overwrite", f"({own}) OR ({bounds})"
+    if attempt.reprocess and materialization.reprocess_policy == "append":
+        return "Append", None
     # Only a window that was written before has rows to replace.
     return ("Overwrite", own) if again else ("Append", None)
 

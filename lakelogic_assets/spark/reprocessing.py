@@ -11,6 +11,7 @@ from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.plan.campaign import Campaign, Task
 from lakelogic_assets.plan.request import PipelineRequest
+from lakelogic_assets.plan.schedule import Progress
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.late import LateReport, late_windows
@@ -37,19 +38,22 @@ def run_to_the_end(
     keys: Collection[Key],
     tell: Told = lambda _: None,
     plan: Callable[[Campaign], None] = lambda _: None,
+    before: Iterable[Task] = (),
 ) -> dict[Task, Done]:
     """Run the tasks, then the windows of these contracts that rows came for meanwhile, until there are none.
 
-    So the order in which days are run does not matter; `plan` is told of each round before it begins.
+    So the order in which days are run does not matter; `plan` is told of each round before it begins. `before` are
+    tasks that an earlier attempt has done: what they made late is looked for too.
     """
     finished: dict[Task, Done] = {}
+    earlier: dict[Task, Done] = {task: Progress(task, "done") for task in before}
     more: Campaign | None = campaign
     for _ in range(most_rounds(pipeline.registry)):
-        if more is None or not more.tasks:
+        if more is None:
             break
         plan(more)
-        finished |= pipeline.run(more, tell)
-        more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, finished)
+        finished |= pipeline.run(more, tell) if more.tasks else {}
+        more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, earlier | finished)
     return finished
 
 

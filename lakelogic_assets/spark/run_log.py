@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,6 +114,7 @@ def read_runs(
     *,
     since: datetime | None = None,
     contract: str | None = None,
+    statuses: Sequence[str] | None = None,
     limit: int | None = None,
     with_reports: bool = False,
 ) -> list[dict[str, Any]]:
@@ -121,12 +124,14 @@ def read_runs(
     """
     if not is_table(path):
         return []
-    chosen = None
+    tests = []
     if since is not None:
-        chosen = pads.field("timestamp") >= pa.scalar(since, _ARROW[TIME])
+        tests.append(pads.field("timestamp") >= pa.scalar(since, _ARROW[TIME]))
     if contract is not None:
-        of_contract = pads.field("contract") == contract
-        chosen = of_contract if chosen is None else chosen & of_contract
+        tests.append(pads.field("contract") == contract)
+    if statuses is not None:
+        tests.append(pads.field("status").isin([*statuses]))
+    chosen = reduce(and_, tests) if tests else None
     columns = [name for name in COLUMNS if with_reports or name != _REPORT]
     rows = log_dataset(path).to_table(columns=columns, filter=chosen)
     rows = rows.sort_by([("timestamp", "descending")])

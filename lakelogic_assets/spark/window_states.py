@@ -43,7 +43,9 @@ def window_states(run_log: str, contract: str) -> dict[str, WindowState]:
 
 
 def succeeded_in(run_log: str, contract: str, pipeline_run_id: str) -> set[Window]:
-    """The windows that succeeded in one pipeline run."""
-    rows = read_runs(run_log, contract=contract, with_reports=True)
-    mine = [row for row in rows if row["pipeline_run_id"] == pipeline_run_id and row["report"]]
-    return {Window.from_dict(row["report"]["window"]) for row in mine if row["status"] in WENT_WELL}
+    """The windows whose newest attempt in one pipeline run succeeded."""
+    newest: dict[Window, str] = {}
+    for row in read_runs(run_log, contract=contract, with_reports=True):
+        if row["pipeline_run_id"] == pipeline_run_id and row["report"]:
+            newest.setdefault(Window.from_dict(row["report"]["window"]), row["status"])
+    return {window for window, status in newest.items() if status in WENT_WELL}
