@@ -28,6 +28,8 @@ def backfill(
     ignore_gates: options.IgnoreGates = False,
     retries: options.Retries = None,
     timeout: options.Timeout = None,
+    approval_required: options.ApprovalRequired = False,
+    approval_file: options.ApprovalFile = None,
     max_consecutive_failures: options.MaxFailures = None,
     overrides: SetOption = None,
     packs: PackOption = None,
@@ -50,7 +52,8 @@ def backfill(
     workspace = Workspace(found.project)
     policy = options.policy_of(
         workspace, parallel=parallel, ignore_gates=ignore_gates, retries=retries, timeout=timeout,
-        max_consecutive_failures=max_consecutive_failures,
+        max_consecutive_failures=max_consecutive_failures, approval_required=approval_required,
+        approval_file=approval_file,
     )  # fmt: skip
     operation = Operation(
         found.registry, workspace, found.keys, request, policy, said=found.said, as_json=settings.as_json

@@ -22,6 +22,8 @@ def reprocess(
     ignore_gates: options.IgnoreGates = False,
     retries: options.Retries = None,
     timeout: options.Timeout = None,
+    approval_required: options.ApprovalRequired = False,
+    approval_file: options.ApprovalFile = None,
     overrides: SetOption = None,
     packs: PackOption = None,
     pack_folder: PackFolderOption = None,
@@ -42,8 +44,9 @@ def reprocess(
     found = chosen(settings.project, words, overrides=overrides, packs=packs, pack_folder=pack_folder)
     workspace = Workspace(found.project)
     policy = options.policy_of(
-        workspace, parallel=parallel, ignore_gates=ignore_gates, retries=retries, timeout=timeout
-    )
+        workspace, parallel=parallel, ignore_gates=ignore_gates, retries=retries, timeout=timeout,
+        approval_required=approval_required, approval_file=approval_file,
+    )  # fmt: skip
     left = {each.key for each in found.left_out}
     operation = Operation(
         found.registry,

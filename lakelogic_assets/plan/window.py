@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -68,11 +68,10 @@ class Window:
     @property
     def local_days(self) -> tuple[date | None, date | None] | None:
         """First day and the day after the last in the window's zone; None where it does not consist of whole days."""
-        bounds = (self.local_start, self.local_end)
-        if any(moment is not None and moment.time() != datetime.min.time() for moment in bounds):
+        days = [None if moment is None else _day_beginning(moment, self.zone) for moment in (self.start, self.end)]
+        if any(day is None and moment is not None for day, moment in zip(days, (self.start, self.end), strict=True)):
             return None
-        first, after = (moment.date() if moment is not None else None for moment in bounds)
-        return first, after
+        return days[0], days[1]
 
     def overlaps(self, other: Window) -> bool:
         """Whether some row may belong to both; windows that ask different values of one column share none."""
@@ -108,6 +107,13 @@ class Window:
         if self.zone != "UTC":
             shown["zone"] = self.zone
         return shown
+
+
+def _day_beginning(moment: datetime, zone: str) -> date | None:
+    """The day that begins at this moment; where clocks change at midnight it begins at another hour."""
+    place = ZoneInfo(zone)
+    day = moment.astimezone(place).date()
+    return day if datetime.combine(day, time(), place).astimezone(UTC) == moment else None
 
 
 def _wall_clock(moment: datetime | None, zone: str) -> datetime | None:

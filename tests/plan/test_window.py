@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
+import pytest
+
 from lakelogic_assets.plan.window import Window
 
 
@@ -64,3 +66,11 @@ def test_a_window_comes_back_from_its_json_as_it_was() -> None:
 def test_days_are_those_of_the_windows_zone() -> None:
     assert Window.day("2026-02-03", "America/New_York").local_days == (date(2026, 2, 3), date(2026, 2, 4))
     assert replace(Window.day("2026-02-03"), zone="Europe/Paris").local_days is None
+
+
+@pytest.mark.parametrize(("zone", "day"), [("America/Santiago", "2026-09-06"), ("Atlantic/Azores", "2026-03-29")])
+def test_a_day_without_a_midnight_is_a_whole_day_all_the_same(zone: str, day: str) -> None:
+    first = date.fromisoformat(day)
+    for number in (-1, 0, 1):
+        begun = first + timedelta(days=number)
+        assert Window.day(begun, zone).local_days == (begun, begun + timedelta(days=1))
