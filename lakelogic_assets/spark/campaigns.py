@@ -147,13 +147,15 @@ class Planner:
         return self.windows(contract, min(days), max(days))
 
     def _days_of_source(self, contract: Contract) -> Days | None:
-        source = contract.source
-        if source is None or source.table is None or self.partitions(contract) is None:
+        source, declared = contract.source, self.partitions(contract)
+        if source is None or source.table is None or declared is None:
             return None
         path = self.workspace.lakehouse(contract).table_path(source.path or "")
         days = days_of_table(path, time_candidates(contract, FULL))
+        if days is None or declared.timezone == "UTC":
+            return days
         # A day more on both sides, because days of a zone are not days of UTC.
-        return (days[0] - _A_DAY, days[1] + _A_DAY) if days else None
+        return days[0] - _A_DAY, days[1] + _A_DAY
 
     def _windows_of_folders(self, contract: Contract, declared: PartitionSet) -> list[Window]:
         found = arrivals(contract, self.workspace.lakehouse(contract))
