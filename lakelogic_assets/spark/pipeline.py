@@ -132,7 +132,7 @@ def run_contracts(
     spark: Spark,
     *,
     window: Window = FULL,
-    policy: RunPolicy | None = None,
+    parallel: int | None = None,
     tell: Told = lambda _: None,
 ) -> dict[Key, Done]:
     """Run one window of the enabled contracts among `keys`."""
@@ -140,5 +140,5 @@ def run_contracts(
     contracts = registry.contracts
     campaign = plan_tasks(planned, registry.graph.upstream, lambda task: read_window(contracts[task.key], task.window))
     mode = PipelineRequest(window="full" if window.is_full else "range")
-    pipeline = Pipeline(registry, workspace, spark, mode, policy or RunPolicy())
+    pipeline = Pipeline(registry, workspace, spark, mode, RunPolicy(parallel=parallel))
     return {task.key: done for task, done in pipeline.run(campaign, tell).items()}
