@@ -260,9 +260,9 @@ def test_a_contract_that_keeps_failing_is_left_alone_for_a_while(
         "com.lakelogic.partitions: daily", "com.lakelogic.partitions: daily, com.lakelogic.max_consecutive_failures: 2"
     )
     shop.write(path, text)
+    shop.land(ONE, 10)
     for _ in range(2):
         assert call("run", BRONZE, "--day", ONE, "--timeout", "0.01s")[0] == 1
-    shop.land(ONE, 10)
     code, said = call("run", BRONZE, "--day", ONE)
     assert code == 1
     assert "the last 2 runs failed, so it is left alone until" in said

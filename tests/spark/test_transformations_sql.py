@@ -99,9 +99,9 @@ def test_two_contracts_do_not_see_each_others_views(scope_of: Any) -> None:
     step = [Transformation.model_validate({"sql": "SELECT a FROM source"})]
     frames = [apply_steps(scope.spark.sql(f"SELECT {n} AS a"), step, scope) for n, scope in ((1, first), (2, second))]
     assert [frame.collect() for frame in frames] == [[(1,)], [(2,)]]
-    first.spark.sql("SELECT 1 AS a").createOrReplaceTempView("others")
-    peeking = [Transformation.model_validate({"sql": "SELECT a FROM others"})]
-    with pytest.raises(EngineError, match="others"):
+    first.spark.sql("SELECT 1 AS a").createOrReplaceTempView("hidden_ones")
+    peeking = [Transformation.model_validate({"sql": "SELECT a FROM hidden_ones"})]
+    with pytest.raises(EngineError, match="hidden_ones"):
         apply_steps(frames[1], peeking, second)
 
 
