@@ -142,7 +142,7 @@ def _request(config: RunContracts) -> PipelineRequest:
     days = chosen_days(config.first_day, config.last_day)
     try:
         mode = config.window or ("range" if days else "full")
-        return request_for(mode, days, by=config.by)  # type: ignore[arg-type]
+        return request_for(mode, days, by=config.by)
     except LakeLogicError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
 

@@ -116,12 +116,14 @@ def _day(text: str | None) -> date | None:
 
 
 def request_for(
-    mode: str, days: Days | None, *, select: tuple[str, ...] = (), by: Granularity = "day",
+    mode: str, days: Days | None, *, select: tuple[str, ...] = (), by: str = "day",
     direction: Direction = "forward",
 ) -> PipelineRequest:  # fmt: skip
     """A request that makes sense, or a RequestError that says what is missing."""
     if mode not in MODES:
         raise RequestError(f"{mode!r} is not a window; choose one of {', '.join(MODES)}.")
+    if by not in get_args(Granularity):
+        raise RequestError(f"{by!r} is not how days are cut; choose one of {', '.join(get_args(Granularity))}.")
     if mode in DATED and days is None:
         raise RequestError(f"The window `{mode}` needs a first and a last day.")
     if mode not in DATED and days is not None:

@@ -48,6 +48,11 @@ def test_a_window_and_its_days_go_together(mode: str, days: tuple[date, date] | 
         request_for(mode, days)
 
 
+def test_days_are_cut_in_three_ways_only() -> None:
+    with pytest.raises(RequestError, match="choose one of day, week, month"):
+        request_for("backfill", (TODAY, TODAY), by="fortnight")
+
+
 def test_a_request_and_a_policy_come_back_from_the_log_as_they_were() -> None:
     request = PipelineRequest(("gold",), "backfill", (date(2026, 2, 1), TODAY), "week", "reverse")
     assert PipelineRequest.from_dict(request.as_dict()) == request
