@@ -9,9 +9,12 @@ LakeLogicError
     ├── LockedError       another process writes the table (retryable)
     ├── TimedOutError     a run took longer than it may
     ├── JvmDiedError      Spark's JVM is gone; a new one starts on next use (retryable)
+    ├── StorageError      a disk is full, a folder is gone or may not be written (retryable)
+    ├── TableGoneError    the table was removed while a run wrote it (retryable)
     ├── SchemaError       rows do not fit the table and the policy forbids a change
     ├── EmptySourceError  nothing to read where the contract wants something
     ├── SourceError       a file or a folder cannot be read: carries its path
+    │   └── SourceChangedError    it was changed while it was read (retryable)
     ├── DuplicateKeysError    a key that must be unique is not: carries how many are, never which
     └── WriteDroppedError     the table already holds a transaction of that name and generation
 """
@@ -78,6 +81,18 @@ class JvmDiedError(EngineError):
     retryable = True
 
 
+class StorageError(EngineError):
+    """What a run must write cannot be written; nothing of it is half there, and the next run goes on from before it."""
+
+    retryable = True
+
+
+class TableGoneError(EngineError):
+    """Somebody removed the table under a run; the next one makes it anew."""
+
+    retryable = True
+
+
 class SchemaError(EngineError):
     """The table and the rows do not fit, and the contract's policy does not let the table change."""
 
@@ -92,6 +107,12 @@ class SourceError(EngineError):
     def __init__(self, message: str, file: str | None = None) -> None:
         self.file = file
         super().__init__(message)
+
+
+class SourceChangedError(SourceError):
+    """A file was written, replaced or removed while it was read; what is there by now can be read."""
+
+    retryable = True
 
 
 class DuplicateKeysError(EngineError):

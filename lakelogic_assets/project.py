@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lakelogic_assets import names
-from lakelogic_assets.errors import ProjectError
+from lakelogic_assets.errors import NotFoundError, ProjectError
 
 PROJECT_VARIABLE = "LAKELOGIC_PROJECT_DIR"
 ENVIRONMENT_VARIABLE = "LAKELOGIC_ENV"
@@ -50,6 +50,19 @@ class Project:
     @property
     def partition_files(self) -> tuple[Path, ...]:
         return tuple(_yaml_files(self.root / "partitions"))
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it is no more than a folder that somebody keeps a contract in, and runs it as one runs a script."""
+        parts = [self.root / name for name in ("contracts", *_PARTS)]
+        return not (self.resource_files or self.partition_files or any(part.exists() for part in parts))
+
+    def with_packs(self, packs: Iterable[str] | None, folder: str | None) -> Project:
+        """The project with policy packs that were asked for once, and the folder to look for them first."""
+        if folder is not None and not Path(folder).is_dir():
+            raise NotFoundError(f"There is no folder {folder!r} with policy packs.")
+        where = Path(folder).resolve() if folder is not None else self.policy_packs_folder
+        return replace(self, policy_packs=(*self.policy_packs, *(packs or ())), policy_packs_folder=where)
 
 
 def find_project(folder: Path | None = None, environment: str | None = None) -> Project:

@@ -54,17 +54,19 @@ _PERIOD = re.compile(
     r"\s*(\d+(?:\.\d+)?)\s*(s|sec|secs|seconds?|m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|w|weeks?|mo|months?|y|years?)\s*\Z",
     re.I,
 )
+_LONGEST_PERIOD = 100 * 31_536_000
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 2_592_000, "y": 31_536_000}
 
 
 def period_seconds(text: str) -> float | None:
-    """`3d`, `12 hours`, `1 month` → seconds; None when it is not a period."""
+    """`3d`, `12 hours`, `1 month` → seconds; None when it is not a period, or one that no clock can be set by."""
     match = _PERIOD.match(text)
     if not match:
         return None
     unit = match.group(2).lower()
     short = "mo" if unit.startswith("mo") else unit[0]
-    return float(match.group(1)) * _UNIT_SECONDS[short]
+    seconds = float(match.group(1)) * _UNIT_SECONDS[short]
+    return seconds if seconds <= _LONGEST_PERIOD else None
 
 
 def _check_period(value: str) -> str:
@@ -106,6 +108,17 @@ def _check_date(value: str) -> str:
     return value
 
 
+_NO_LABEL = re.compile(r"[/\\\x00-\x1f\x7f]|\A\.*\Z")
+_LONGEST_LABEL = 200
+
+
+def _check_label(value: str) -> str:
+    """Folders are called by it, so it leads nowhere else."""
+    if _NO_LABEL.search(value) or len(value) > _LONGEST_LABEL:
+        raise problem("LL104", f"{shown(value)} cannot name a table or a folder: write letters, digits, `_` and `-`.")
+    return value
+
+
 _CRON_VALUE = (
     r"(?:\*|\?|L|LW|\d{1,4}[LW]?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)L?)"
 )
@@ -128,7 +141,10 @@ DateText = Annotated[str, AfterValidator(_check_date)]
 Cron = Annotated[str, AfterValidator(_check_cron)]
 Name = Annotated[str, Field(min_length=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=10**12)]
+Days = Annotated[int, Field(ge=0, le=100 * 366)]
+Label = Annotated[str, AfterValidator(_check_label)]
+"""What becomes the name of a table, a folder and an asset."""
 
 
 def exactly_one(section: BaseModel, names: tuple[str, ...], what: str) -> str:

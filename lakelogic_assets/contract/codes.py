@@ -225,6 +225,10 @@ CODES: dict[str, Code] = {
                 "A policy pack with another name than its file",
                 "Packs are chosen by the name of their file; give both the same name.",
             ),
+            "LL431": (
+                "Rows that are appended again",
+                "Merge them by key, replace them by partition, or drop `lookback`.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",
@@ -252,7 +256,7 @@ CODES: dict[str, Code] = {
             "LL602": ("A key that no run may set", "Change it in the contract, where others can review it."),
             "LL603": (
                 "A path outside of the project's roots",
-                "Stay inside the project, its storage root or a landing root of the registry.",
+                "Stay inside the project and its lake, or declare the folder under `roots` in resources/.",
             ),
             "LL604": (
                 "An override that fits no contract",

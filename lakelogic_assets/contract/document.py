@@ -16,6 +16,7 @@ from lakelogic_assets.contract.base import (
     Bag,
     Cron,
     Fraction,
+    Label,
     Name,
     Names,
     Period,
@@ -147,7 +148,7 @@ class Place:
     registry: Bag = field(default_factory=dict)
     """Registry blocks that are not part of a contract: ownership, slo, notifications, cost, retention."""
     policy_packs: tuple[str, ...] = ()
-    """The packs that lie under the contract, the strongest first."""
+    """The packs that are to lie under the contract, the strongest first; with one that has errors it cannot run."""
     overrides: Bag = field(default_factory=dict)
     """What was set for one run: key → value, as a run's report keeps them."""
 
@@ -162,7 +163,7 @@ class Contract(Section):
     source: Source | None = None
     environments: dict[str, EnvironmentOverride] = Field(default_factory=dict)
     links: tuple[Link, ...] = ()
-    dataset: str | None = None
+    dataset: Label | None = None
     primary_key: Names = ()
     natural_key: Names = ()
     lineage: Lineage = Lineage()
@@ -193,7 +194,9 @@ class Contract(Section):
 
     @property
     def place(self) -> Place:
-        return self._place
+        # As `self._place`, without pydantic's detour: a thousand contracts are asked a hundred thousand times.
+        private = self.__pydantic_private__
+        return private["_place"] if private else Place()
 
     def with_place(self, place: Place) -> Contract:
         """The same contract, standing elsewhere."""

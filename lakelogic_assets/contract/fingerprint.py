@@ -30,6 +30,8 @@ _PROSE: dict[type[BaseModel], frozenset[str]] = {
 }
 _IDENTITY = ("table_name", "dataset", "domain", "system")
 _KEPT_METADATA = "quarantine_"
+# Most values of a contract, told before the dearer questions are asked.
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def fingerprint(contract: Contract) -> str:
@@ -84,6 +86,8 @@ def _is_telling(section: BaseModel, name: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, BaseModel):
         return _fields(value)
     if isinstance(value, Mapping):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.graph import Key
+from lakelogic_assets.contract.policy_packs import pack_files
 from lakelogic_assets.contract.problems import Problem
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.errors import ContractError
@@ -46,21 +47,22 @@ def sort_contracts(registry: Registry, project: Project) -> Sorted:
     if any(problem.location.file in declared for problem in errors):
         raise ContractError(errors)
     enabled = [contract for contract in registry if contract.place.enabled]
-    why = {contract.key: _problems_of(contract, errors) for contract in enabled}
+    packs = {file: name for name, file in pack_files(project).items()}
+    why = {contract.key: _problems_of(contract, errors, packs) for contract in enabled}
     wrong = [LeftOut(each.key, each.place.path, why[each.key]) for each in enabled if each.place.path and why[each.key]]
     return Sorted(
-        tuple(contract for contract in enabled if not why[contract.key]), (*wrong, *_unread(registry, project))
+        tuple(contract for contract in enabled if not why[contract.key]), (*wrong, *_unread(registry, project, packs))
     )
 
 
-def _unread(registry: Registry, project: Project) -> Iterable[LeftOut]:
+def _unread(registry: Registry, project: Project, packs: Mapping[Path, str]) -> Iterable[LeftOut]:
     """Files that are no contract for the errors in them; an unreadable registry stands for what is below it."""
     known = {contract.place.path for contract in registry}
     running = {contract.place.path for contract in registry if contract.place.enabled}
     found: dict[Path, list[Problem]] = {}
     for problem in registry.errors:
         file = problem.location.file
-        if file is not None and file not in known and not _is_told_by(file, running):
+        if file is not None and file not in known and file not in packs and not _is_told_by(file, running):
             found.setdefault(file, []).append(problem)
     for file, problems in found.items():
         yield LeftOut(_key_of(file, project), file, tuple(problems))
@@ -71,11 +73,17 @@ def _is_told_by(file: Path, contracts: Iterable[Path | None]) -> bool:
     return any(path and _shares(file, path) for path in contracts)
 
 
-def _problems_of(contract: Contract, errors: Iterable[Problem]) -> tuple[Problem, ...]:
+def _problems_of(contract: Contract, errors: Iterable[Problem], packs: Mapping[Path, str]) -> tuple[Problem, ...]:
+    """The errors in the contract's file, in a registry above it, and in a policy pack below it."""
     path = contract.place.path
     if path is None:
         return ()
-    return tuple(each for each in errors if each.location.file == path or _shares(each.location.file, path))
+    below = {file for file, name in packs.items() if name in contract.place.policy_packs}
+    return tuple(
+        each
+        for each in errors
+        if each.location.file == path or each.location.file in below or _shares(each.location.file, path)
+    )
 
 
 def _shares(registry_file: Path | None, path: Path) -> bool:

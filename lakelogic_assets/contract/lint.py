@@ -282,6 +282,9 @@ def _loads_make_sense(contract: Contract) -> Findings:
             "`watermark_strategy: delta_version` needs a Delta table as its source.",
             ("source", "watermark_strategy"),
         )
+    if source.load_mode == "incremental" and source.lookback and contract.materialization.strategy == "append":
+        message = f"Each run reads the last {source.lookback} once more, and `strategy: append` adds these rows again."
+        yield "LL431", message, ("source", "lookback")
     if source.watermark_strategy == "append":
         yield "LL416", "`watermark_strategy: append` means `max_target`.", ("source", "watermark_strategy")
 

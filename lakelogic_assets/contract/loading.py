@@ -15,6 +15,7 @@ from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
+from lakelogic_assets.contract.lint_places import folders_with_gaps, has_gap, lint_places
 from lakelogic_assets.contract.lint_project import lint_project
 from lakelogic_assets.contract.placeholders import fill
 from lakelogic_assets.contract.problems import Location, Problem, shown
@@ -23,7 +24,7 @@ from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.registry_files import DriverRegistry, without_anchors
 from lakelogic_assets.contract.resolving import Resolved, resolve
 from lakelogic_assets.contract.resources import Declarations, PartitionSet, load_declarations
-from lakelogic_assets.contract.roots import is_inside
+from lakelogic_assets.contract.roots import declared_folders, is_inside
 from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
@@ -62,6 +63,8 @@ class _Loader:
         self.named_olc: dict[Path, bool] = {}
         self.boundary = project.root
         self.partitions: Mapping[str, PartitionSet] = {}
+        self.elsewhere: tuple[Path, ...] | None = None
+        """Folders that contracts may name besides the project; not known for files that stand alone."""
         self.files = 0
 
     @classmethod
@@ -70,6 +73,7 @@ class _Loader:
         gates = declared.active.gates.model_dump() if declared.active else {}
         loader = cls(replace(project, values={**declared.values, **project.values}, gates=gates), environ)
         loader.partitions = declared.partitions
+        loader.elsewhere = declared_folders(loader.project.values, environ, project.root)
         return loader
 
     def tree(self, folder: Path, *, domains_only: bool = False) -> None:
@@ -229,10 +233,13 @@ class _Loader:
         duplicates: list[tuple[Resolved, Contract]] = []
         # Before contracts are judged, there are only the problems of what stands above and beside them.
         own = [*self.above(only)] if only is not None else []
+        gaps = folders_with_gaps(self.problems)
         # Of two contracts for one table, the one that runs is the table's.
         for each in sorted(self.resolved, key=lambda each: not (each.contract and each.contract.place.enabled)):
             contract = each.contract
             found = each.problems + (lint_contract(contract, each.merged) if contract else [])
+            if contract and self.elsewhere is not None and not has_gap(each.path, each.problems, gaps):
+                found += lint_places(contract, each.merged, self.project.root, self.elsewhere)
             self.problems += found
             own += found if only is not None and each.path in only else ()
             if contract is None:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakelogic_assets.contract.problems import YamlPath
+from lakelogic_assets.names import SECRET_WORDS
 
-SECRETS = frozenset({"LAKELOGIC_PII_KEY", "LAKELOGIC_PII_SALT"})
-"""Variables that no contract may read: their value would end up in logs and plans."""
+_ENGINE_SECRETS = "LAKELOGIC_PII_"
+_KEYS = re.compile(r"(?:\A|_)(?:KEYS?|SALT|SAS|PAT)(?:_|\Z)")
+_FOLDERS_OF_A_SHELL = ("PWD", "OLDPWD")
 
 PATH_KEYS = frozenset(
     "path target_path location target table archive_path manifest_path pipeline_log_table catalog domain_catalog"
@@ -46,18 +48,48 @@ def unfilled(text: str) -> list[str]:
     return _PLACEHOLDER.findall(text)
 
 
-def expand(text: str, environ: Mapping[str, str], missing: Callable[[str], None]) -> str:
-    """Replace `${NAME}` and `${NAME:-default}`; a default may hold another. What is not set becomes empty, reported."""
-    return _Expansion(text, environ, missing).between(0, len(text), 0)
+def is_engine_secret(name: str) -> bool:
+    """A key or a salt of the engine's own, which it reads by itself: no file may ask for it."""
+    return name.startswith(_ENGINE_SECRETS)
+
+
+def is_secret(name: str) -> bool:
+    """A variable that is called a secret; filled into a contract, its value would end up in logs, plans and pages."""
+    called = any(word in name.lower() for word in SECRET_WORDS) and name not in _FOLDERS_OF_A_SHELL
+    return called or is_engine_secret(name) or _KEYS.search(name.upper()) is not None
+
+
+def expand(
+    text: str,
+    environ: Mapping[str, str],
+    missing: Callable[[str], None],
+    *,
+    refused: Callable[[str], bool] = is_engine_secret,
+    kept: Callable[[str], bool] = is_engine_secret,
+) -> str:
+    """Replace `${NAME}` and `${NAME:-default}`; a default may hold another. What is not set becomes empty, reported.
+
+    A variable that is `refused` is reported like one that is not set; any other that is `kept` stays a reference.
+    """
+    return _Expansion(text, environ, missing, refused, kept).between(0, len(text), 0)
 
 
 class _Expansion:
     """One text, with its brackets matched once: a hostile text is as cheap as any other of its length."""
 
-    def __init__(self, text: str, environ: Mapping[str, str], missing: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        text: str,
+        environ: Mapping[str, str],
+        missing: Callable[[str], None],
+        refused: Callable[[str], bool],
+        kept: Callable[[str], bool],
+    ) -> None:
         self.text = text
         self.environ = environ
         self.missing = missing
+        self.refused = refused
+        self.kept = kept
         self.closing = _closing_braces(text)
 
     def between(self, position: int, stop: int, depth: int) -> str:
@@ -69,13 +101,17 @@ class _Expansion:
                 parts.append(self.text[position : start + 2])
                 position = start + 2
                 continue
+            if self.kept(name[0]) and not self.refused(name[0]):
+                parts.append(self.text[position : end + 1])
+                position = end + 1
+                continue
             default = name.end() + 2 if has_default else None
             parts += self.text[position:start], self.value(name[0], default, end, depth)
             position = end + 1
         return "".join(parts) + self.text[position:stop]
 
     def value(self, name: str, default: int | None, end: int, depth: int) -> str:
-        if name not in SECRETS:
+        if not self.refused(name):
             if self.environ.get(name):
                 return self.environ[name]
             if default is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -42,6 +43,9 @@ class Problem:
     allowed: tuple[str, ...] = ()
     suggestion: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", printable(self.message, _LONGEST_MESSAGE))
+
     @property
     def severity(self) -> Severity:
         return CODES[self.code].severity
@@ -72,6 +76,18 @@ class Problem:
             "suggestion": self.suggestion,
             "advice": self.advice,
         }
+
+
+# What moves a cursor, colours a terminal or turns the direction of a text, so that it reads as something else.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_LONGEST_MESSAGE = 1_000
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    """The text with every sign that a terminal would obey written out, as JSON has it, and cut where it is too long."""
+    if limit is not None and len(text) > limit:
+        text = f"{text[: limit - 1]}…"
+    return _UNPRINTABLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def dotted(path: YamlPath) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, Discriminator, Field, Tag
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.base import Bag, Count, Fraction, Name, Names, OpenSection, Section, problem
+from lakelogic_assets.contract.base import Bag, Count, Days, Fraction, Label, Name, Names, OpenSection, Section, problem
 from lakelogic_assets.contract.lineage import Lineage
 from lakelogic_assets.contract.notifications import Notification
 from lakelogic_assets.contract.problems import nearest, shown
@@ -51,7 +51,7 @@ class SloRowCount(Section):
     check_field: str | None = None
     anomaly: Anomaly | None = None
     anomaly_multiplier: float | None = None
-    skip_reprocess_days: Count | None = None
+    skip_reprocess_days: Days | None = None
 
 
 class SloQualityLevel(Section):
@@ -143,7 +143,7 @@ PacksByLayer = Annotated[dict[str, Names], AfterValidator(_check_layers)]
 class RegistryFile(Section):
     """What a domain and a system may both say."""
 
-    domain: str | None = None
+    domain: Label | None = None
     ownership: Ownership | None = None
     slo: Slo | None = None
     cost: Cost | None = None
@@ -197,7 +197,7 @@ class ExternalSource(Section):
 
 
 class SystemFile(RegistryFile):
-    system: str | None = None
+    system: Label | None = None
     metadata: Bag | None = None
     storage: Bag | None = None
     environments: dict[str, Bag | None] = Field(default_factory=dict)
@@ -225,8 +225,8 @@ class DriverEntry(Section):
 
 class DriverRegistry(Section):
     entries: tuple[DriverEntry, ...]
-    domain: str | None = None
-    system: str | None = None
+    domain: Label | None = None
+    system: Label | None = None
     cloud: Bag | None = None
     upstream_freshness: Bag | None = None
 

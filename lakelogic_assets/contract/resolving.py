@@ -60,7 +60,7 @@ def resolve(
     contract, problems = validated(Contract, merged.data, merged.locate)
     problems += collector.problems
     if contract is not None:
-        named = tuple(dict.fromkeys(pack.name for pack in packs if pack.document))
+        named = tuple(dict.fromkeys(pack.name for pack in packs))
         stands = _place(document, context, entry, domain, system, layer, place)
         contract = contract.with_place(replace(stands, policy_packs=named))
     return Resolved(document.path, merged, contract, problems)

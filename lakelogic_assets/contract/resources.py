@@ -23,6 +23,7 @@ from lakelogic_assets.project import Project
 _NOT_IN_PARTS = re.compile(r"[|,\[\]\x00-\x1f]|\.\.\.|^\s|\s\Z")
 LAKE_VARIABLE = "LAKELOGIC_VAR_LAKE"
 _STORAGE_ROOT = "storage_root"
+SPARK_MASTER, SPARK_REMOTE = "spark.master", "spark.remote"
 _VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 
 
@@ -45,9 +46,18 @@ VariableName = Annotated[str, AfterValidator(_check_variable)]
 
 
 class Spark(Section):
+    """Where Spark works: `master` with a driver in our process, or `remote`, a Spark Connect server, which wins."""
+
     master: str | None = None
     remote: str | None = None
     conf: dict[Name, str | int | float | bool] = Field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Spark's own names for all of it; a text that a variable left empty says nothing."""
+        place = {SPARK_REMOTE: self.remote} if self.remote else {SPARK_MASTER: self.master} if self.master else {}
+        said = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in self.conf.items()}
+        return place | said
 
 
 class ExternalLogicPolicy(Section):

@@ -18,6 +18,23 @@ _TABLES = "warehouse"
 _MATCHES = 10_000
 
 
+OBJECT_STORES = frozenset("s3 s3a s3n gs abfs abfss wasb wasbs adl hdfs viewfs dbfs oss cosn".split())
+"""Stores with keys of their own. Hadoop would open web pages and archives, too, for whoever writes an address."""
+
+OPERATOR_VARIABLES = "LAKELOGIC_VAR_"
+
+
+def declared_folders(said: Mapping[str, str], environ: Mapping[str, str], project: Path) -> tuple[Path, ...]:
+    """Folders that only who runs the project can name: in its resources, and in variables `LAKELOGIC_VAR_…`.
+
+    Those that are not absolute start from the project.
+    """
+    named = [value for name, value in said.items() if name.endswith("_root") or Path(value).is_absolute()]
+    named += [value for name, value in environ.items() if name.startswith(OPERATOR_VARIABLES)]
+    plain = [value for value in named if value and "://" not in value and "{" not in value]
+    return tuple(sorted({Path(os.path.normpath(project / value)) for value in plain}))
+
+
 def is_inside(path: Path | str, root: Path | str) -> bool:
     """Whether a path, with every link followed, is a folder or lies below it."""
     real = os.path.realpath(root)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
+from weakref import ref
 
 from lakelogic_assets.contract import quality as forms
 from lakelogic_assets.contract.base import Phase
@@ -87,7 +88,23 @@ class DatasetRule:
 
 
 def row_rules(contract: Contract) -> tuple[RowRule, ...]:
-    """Every row rule: required fields, rules of fields, hints of fields, then `row_rules`."""
+    """Every row rule: required fields, rules of fields, hints of fields, then `row_rules`.
+
+    Worked out once, since linter, checks and runs all ask; a contract never changes.
+    """
+    identity = id(contract)
+    known = _known.get(identity)
+    if known is None or known[0]() is not contract:
+        known = (ref(contract, lambda _: _known.pop(identity, None)), _row_rules(contract))
+        _known[identity] = known
+    return known[1]
+
+
+# By identity: contracts hold mappings, so they cannot be keys themselves.
+_known: dict[int, tuple[ref[Contract], tuple[RowRule, ...]]] = {}
+
+
+def _row_rules(contract: Contract) -> tuple[RowRule, ...]:
     late = frozenset(column.lower() for column in post_created(contract))
     written = list(_written_rules(contract, late))
     rules = [*_field_rules(contract, written, late), *written]
@@ -148,8 +165,7 @@ def _hints(field: FieldDefinition, at: YamlPath, late: frozenset[str]) -> Iterat
     }
     for name, test in tests.items():
         if test is not None:
-            rule = _rule(f"{field.name}_{name}", test, (field.name,), "validity", None, (*at, name), late)
-            yield replace(rule, null_passes=True)
+            yield _rule(f"{field.name}_{name}", test, (field.name,), "validity", _NULL_PASSES, (*at, name), late)
 
 
 def _written_rules(contract: Contract, late: frozenset[str]) -> Iterator[RowRule]:
@@ -192,16 +208,15 @@ def _shorthand(
     """A name inside the payload is the rule's name; one beside it is only a label."""
     options = _Options.of(payload, entry)
     name = payload.name or f"{columns[0]}_{kind}"
-    rule = _rule(name, payload, columns, category, options, at, late)
-    return replace(rule, label=entry.name)
+    return _rule(name, payload, columns, category, options, at, late, label=entry.name)
 
 
 def _sql_rule(
     options: forms.RuleOptions, sql: str, bounds: forms.Bounds, at: YamlPath, late: frozenset[str]
 ) -> RowRule:
     columns = tuple(sorted(expression_facts(sql).columns))
-    rule = _rule(options.name or slug(sql), sql, columns, "correctness", _Options.of(options), at, late)
-    return replace(rule, bounds=bounds if bounds.has_bounds else None)
+    name, said = options.name or slug(sql), _Options.of(options)
+    return _rule(name, sql, columns, "correctness", said, at, late, bounds=bounds if bounds.has_bounds else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +234,10 @@ class _Options:
         return cls(**said)
 
 
+_NOTHING_SAID = _Options()
+_NULL_PASSES = _Options(on_null="pass")
+
+
 def _rule(
     name: str,
     test: RowTest,
@@ -227,8 +246,11 @@ def _rule(
     options: _Options | None,
     at: YamlPath,
     late: frozenset[str],
+    *,
+    label: str | None = None,
+    bounds: forms.Bounds | None = None,
 ) -> RowRule:
-    options = options or _Options()
+    options = options or _NOTHING_SAID
     # Unwritten, a rule runs as early as its columns exist.
     phase: Phase = options.phase or ("post" if any(column.lower() in late for column in columns) else "pre")
     return RowRule(
@@ -240,7 +262,9 @@ def _rule(
         phase=phase,
         null_passes=options.on_null == "pass",
         written_at=at,
+        label=label,
         description=options.description,
+        bounds=bounds,
         written_phase=options.phase,
     )
 

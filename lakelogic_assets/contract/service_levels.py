@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from lakelogic_assets.contract.base import LENIENT, Bag, Count, Names, Section, period_seconds, problem
+from lakelogic_assets.contract.base import LENIENT, Bag, Count, Days, Names, Section, period_seconds, problem
 
 Counter = Literal["source", "good", "total"]
 COUNTERS: Final[dict[str, Counter]] = {"counts_source": "source", "counts_good": "good", "counts_total": "total"}
@@ -44,7 +44,7 @@ class RowCount(Section):
     min_rows: Count | None = None
     max_rows: Count | None = None
     check_field: str = "counts_good"
-    skip_reprocess_days: Count = 3
+    skip_reprocess_days: Days = 3
     description: str | None = None
     warn_only: bool = Field(default=False, json_schema_extra=LENIENT)
     anomaly: Anomaly | None = Field(default=None, json_schema_extra=LENIENT)

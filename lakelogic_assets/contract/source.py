@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from lakelogic_assets.contract.base import LENIENT, Bag, Count, DateText, Name, Names, Period, Section, problem
+from lakelogic_assets.contract.base import LENIENT, Bag, DateText, Days, Name, Names, Period, Section, problem
 
 FileFormat = Literal[
     "csv", "tsv", "json", "jsonl", "ndjson", "parquet", "avro", "orc", "xml", "delta", "iceberg", "text", "pdf",
@@ -27,7 +27,7 @@ class Partition(Section):
     """A landing layout with dates in its folder names, written as strftime."""
 
     format: Name
-    lookback_days: Count | None = None
+    lookback_days: Days | None = None
     start_date: DateText | None = None
     end_date: DateText | None = None
     file_pattern: str | None = None

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from lakelogic_assets import names
 from lakelogic_assets.contract.inheritance import INHERITED_KEYS, Merged, under_system
 from lakelogic_assets.contract.lineage import STAMPS, Lineage
-from lakelogic_assets.contract.placeholders import SECRETS, expand, fill, is_path, is_sql, rewritten
+from lakelogic_assets.contract.placeholders import expand, fill, is_engine_secret, is_path, is_secret, is_sql, rewritten
 from lakelogic_assets.contract.problems import NOWHERE, Location, Problem, YamlPath, dotted, listed
 from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.registry_files import DomainFile, IndexEntry, SystemFile, without_anchors
@@ -206,18 +206,23 @@ class Collector:
         self.problems.append(problem)
 
     def expander(self, environ: Mapping[str, str], under: YamlPath = ()) -> Callable[[str, YamlPath], str]:
-        """Expands `${NAME}`, reporting what is not set: an error in a path, a warning elsewhere."""
+        """Expands `${NAME}`, reporting what is not set: an error in a path, a warning elsewhere.
+
+        A secret is never filled in. In a path it is an error; elsewhere, as the token of a webhook, it stays the
+        reference that it is.
+        """
 
         def change(text: str, path: YamlPath) -> str:
             if "${" not in text or is_sql(path):
                 return text
             at = (*under, *path)
-            return expand(text, environ, lambda name: self.missing_variable(name, at))
+            asked = is_engine_secret if not is_path(at) else is_secret
+            return expand(text, environ, lambda name: self.missing_variable(name, at), refused=asked, kept=is_secret)
 
         return change
 
     def missing_variable(self, name: str, path: YamlPath) -> None:
-        if name in SECRETS:
+        if is_secret(name):
             self.add("LL309", f"`{dotted(path)}` asks for the secret {name}.", path, found=name)
         elif is_path(path):
             self.add(

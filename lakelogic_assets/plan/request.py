@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal, get_args
 
+from lakelogic_assets.contract.base import period_seconds
 from lakelogic_assets.errors import RequestError
 from lakelogic_assets.plan.calendar import Days, Granularity
 
@@ -88,6 +89,32 @@ class RunPolicy:
         known = {name: value for name, value in said.items() if name in RunPolicy.__slots__}
         approval = ApprovalPolicy(**known.pop("approval", {}))
         return RunPolicy(approval=approval, **known)
+
+
+def policy_for(
+    usual: RunPolicy,
+    *,
+    parallel: int | None = None,
+    ignore_gates: bool = False,
+    retries: int | None = None,
+    timeout: str | None = None,
+    max_consecutive_failures: int | None = None,
+    approval_required: bool = False,
+    approval_file: str | None = None,
+) -> RunPolicy:
+    """What was said for one call, on top of what is usual in the project."""
+    seconds = period_seconds(timeout) if timeout else None
+    if timeout and not seconds:
+        raise RequestError(f"{timeout!r} is not a length of time; write it as 30m or 2h.")
+    return replace(
+        usual,
+        parallel=parallel,
+        ignore_gates=ignore_gates,
+        retries=usual.retries if retries is None else retries,
+        timeout_seconds=seconds,
+        max_consecutive_failures=max_consecutive_failures,
+        approval=ApprovalPolicy(approval_required or approval_file is not None, approval_file),
+    )
 
 
 def days_between(first: str | None, last: str | None, *, today: date | None = None) -> Days | None:

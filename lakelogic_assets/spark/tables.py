@@ -7,14 +7,16 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from deltalake import DeltaTable
 
+from lakelogic_assets.contract.roots import OBJECT_STORES, is_inside
 from lakelogic_assets.contract.source import plain_table
 from lakelogic_assets.errors import NotFoundError, ProjectError
 from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.identifiers import quoted, text_literal
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ class Lakehouse:
     root: Path
     project_root: Path | None = field(default=None, kw_only=True)
     contract_folder: Path | None = field(default=None, kw_only=True)
+    elsewhere: tuple[Path, ...] = field(default=(), kw_only=True)
+    """Folders outside of project and lake that the deployment, never a contract, declares."""
+    reads_anywhere: bool = field(default=False, kw_only=True)
+    """For a contract without a project, which reads what its user may read; it writes beside itself all the same."""
 
     @cached_property
     def _root(self) -> Path:
@@ -55,6 +61,12 @@ class Lakehouse:
         parts = table_parts(name)
         return str(self._root.joinpath("warehouse", *parts))
 
+    def source_path(self, path: str) -> str:
+        """Where files are that a contract reads."""
+        if self.reads_anywhere and Path(path).is_absolute() and "\0" not in path:
+            return self._spelled(path, self.base)
+        return self.file_path(path)
+
     def file_path(self, path: str) -> str:
         """Where files are that a contract names: beside the contract if they are there, else in the project."""
         folder = self.contract_folder
@@ -62,7 +74,28 @@ class Lakehouse:
             return self._placed(path, folder.absolute())
         return self._placed(path, self.base)
 
+    def holds(self, path: str | Path) -> bool:
+        """Whether a place of this disk, with every link followed, lies in the project, the lake or a declared root."""
+        return any(is_inside(path, root) for root in (self.base, self._root, *self.elsewhere))
+
+    def may_read(self, path: str | Path) -> bool:
+        return self.reads_anywhere or self.holds(path)
+
     def _placed(self, path: str, base: Path) -> str:
+        """Where a contract's own words lead, which is never out of the roots."""
+        placed = self._spelled(path, base)
+        if is_uri(placed):
+            scheme = placed.partition(":")[0].lower()
+            if scheme not in OBJECT_STORES:
+                raise ProjectError(f"{path!r} is on `{scheme}:`; a contract reads folders and object stores.")
+        elif "\0" in placed or not self.holds(fixed_prefix(placed)):
+            raise ProjectError(
+                f"{path!r} is outside of the project's roots: keep it inside, or declare its folder under `roots` "
+                "of the active file in resources/."
+            )
+        return placed
+
+    def _spelled(self, path: str, base: Path) -> str:
         if is_uri(path):
             return unquote(urlsplit(path).path) if path.startswith("file:") else path
         # By its letters alone, so that one table has one path whether or not it exists yet.
@@ -92,18 +125,20 @@ class Lakehouse:
     def show_to_sql(self, spark: SparkSession, reference: str) -> str | None:
         """Lets ad-hoc SQL of this process read the table as `schema.table`; the name it got, or None.
 
-        None means that there is no table yet, that it has a path and no name, or a name Spark's catalogue refuses.
+        None means that there is no table yet, that it has a path and no name, a name Spark's catalogue refuses, or that
+        the catalogue is somebody else's.
         Nothing outlives the process, and the table's own files are not touched.
         """
         name = reference.removeprefix("table:").strip()
         path = self.table_path(reference)
-        if is_path(name) or not self.exists(path):
+        driver = driver_of(spark)
+        if is_path(name) or not self.exists(path) or not driver.has_catalog:
             return None
         _, schema, table = table_parts(name)
         if not (_CATALOG_NAME.match(schema) and _CATALOG_NAME.match(table)):
             return None
         shown = f"{quoted(schema)}.{quoted(table)}"
-        known = _location(spark, schema, table)
+        known = driver.location_of(spark, schema, table)
         if known is None or known.rstrip("/") != path:
             spark.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
             # Two catalogues may hold a schema and a table of the same names: the one shown last is seen.
@@ -143,13 +178,3 @@ def fixed_prefix(path: str) -> str:
     parts = path.split("/")
     fixed = next(index for index, part in enumerate(parts) if _GLOB.search(part))
     return "/".join(parts[:fixed]) or ("/" if path.startswith("/") else ".")
-
-
-def _location(spark: SparkSession, schema: str, table: str) -> str | None:
-    """Where the catalogue thinks the table is; asked of itself, since a query would cost a tenth of a second."""
-    jvm: Any = spark._jvm
-    name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Some(schema))
-    catalog: Any = spark._jsparkSession.sessionState().catalog()
-    if not catalog.tableExists(name):
-        return None
-    return unquote(urlsplit(catalog.getTableMetadata(name).location().toString()).path)

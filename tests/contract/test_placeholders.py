@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_sql, rewritten, unfilled
+from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_secret, is_sql, rewritten, unfilled
 
 VALUES = {"domain": "sales", "catalog": "lake", "number": 5}
 
@@ -66,6 +66,30 @@ def test_variables_are_expanded_with_their_defaults(text: str, expanded: str, mi
     reported: list[str] = []
     assert expand(text, environ, reported.append) == expanded
     assert reported == missing
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *((name, True) for name in (
+            "LAKELOGIC_PII_KEY", "LAKELOGIC_PII_KEYS", "LAKELOGIC_PII_KEY_AB12", "LAKELOGIC_PII_SALT", "DB_PASSWORD",
+            "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "azure_client_secret", "STORAGE_KEY", "MY_SAS", "SLACK_WEBHOOK_URL",
+        )),
+        *((name, False) for name in (
+            "LAKELOGIC_VAR_LAKE", "HOME", "PWD", "CATALOG", "RIDEFLOW_DEV_STORAGE_ACCOUNT", "MONKEY", "TURKEY_CATALOG",
+        )),
+    ],
+)  # fmt: skip
+def test_a_secret_is_known_by_its_name(name: str, *, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_a_secret_stays_the_reference_that_it_is() -> None:
+    environ = {"DB_PASSWORD": "hunter2", "A": "a"}
+    reported: list[str] = []
+    text = expand("${A} ${DB_PASSWORD} ${B:-${DB_PASSWORD:-x}}", environ, reported.append, kept=is_secret)
+    assert text == "a ${DB_PASSWORD} ${DB_PASSWORD:-x}"
+    assert reported == []
 
 
 @pytest.mark.parametrize("text", ["${A:-" * 20_000 + "}" * 20_000, "${A" * 100_000, "}" * 100_000, "${" * 100_000])

@@ -113,10 +113,10 @@ def test_a_file_of_50_megabytes_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "contract.yaml"
     with path.open("wb") as file:
         file.truncate(50 * 1024 * 1024)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ContractError) as caught:
         read_document(path)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
     assert caught.value.code == "LL003"
 
 

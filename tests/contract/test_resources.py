@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakelogic_assets.contract.resources import Declarations, load_declarations
+from lakelogic_assets.contract.resources import Declarations, Spark, load_declarations
 from lakelogic_assets.project import Project
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -47,6 +47,15 @@ def test_roots_and_catalog_are_laid_over_the_registries(write: Write) -> None:
     declarations = load_declarations(Project(folder), {"HOME_OF_DATA": "/data"})
     assert declarations.values == {"landing_root": "/data/in", "catalog": "lake"}
     assert codes(declarations) == []
+
+
+def test_spark_works_at_the_remote_else_at_the_master_and_an_empty_text_says_nothing() -> None:
+    conf = {"spark.ui.enabled": False, "spark.executor.cores": 2}
+    said = {"spark.ui.enabled": "false", "spark.executor.cores": "2"}
+    master = Spark(master="spark://host:7077", remote="", conf=conf)
+    assert master.settings == {"spark.master": "spark://host:7077", **said}
+    assert Spark(master="yarn", remote="sc://host:15002").settings == {"spark.remote": "sc://host:15002"}
+    assert Spark().settings == {}
 
 
 def test_a_variable_that_is_not_set_is_told_only_for_the_active_resource(write: Write) -> None:

@@ -97,8 +97,27 @@ def test_a_placeholder_of_a_domain_is_only_asked_for_where_there_is_one(write: W
     assert contract.materialization.target_path == "table:lakehouse.default.bronze_orders"
 
 
+def test_a_root_that_is_declared_may_start_from_the_project(write: Write) -> None:
+    folder = write(
+        {
+            "project/contracts/bronze_orders.yaml": BRONZE.replace("path: data", "path: '{landing_root}/orders'"),
+            "project/resources/local.yaml": "name: local\nroots: {landing_root: ../landing}\n",
+        }
+    )
+    assert load_project(Project(folder / "project"), {}).problems == ()
+    other = write({"project/contracts/bronze_orders.yaml": BRONZE.replace("path: data", "path: ../others/orders")})
+    assert [each.code for each in load_project(Project(other / "project"), {}).problems] == ["LL603"]
+
+
+def test_a_place_that_nothing_here_opens_may_be_anywhere(write: Write) -> None:
+    others = "server: {type: kafka, path: 'kafka://broker/orders'}\n"
+    others += "materialization: {secondary_targets: [{path: /exports/orders, format: csv}]}\n"
+    folder = write({"contracts/bronze_orders.yaml": BRONZE + others})
+    assert [each for each in load_project(Project(folder), {}).errors if each.code == "LL603"] == []
+
+
 def test_an_unknown_environment_is_one_warning_and_no_errors(write: Write) -> None:
-    system = SYSTEM.replace("contracts:", "environments:\n  production: {catalog: lake, home: /x}\ncontracts:")
+    system = SYSTEM.replace("contracts:", "environments:\n  production: {catalog: lake, home: x}\ncontracts:")
     folder = write(
         {
             **TREE,

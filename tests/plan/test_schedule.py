@@ -24,7 +24,7 @@ def test_a_node_runs_after_everything_it_waits_for() -> None:
 
 
 def test_nodes_that_do_not_wait_for_each_other_run_side_by_side() -> None:
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=120)
 
     def run(key: tuple[str, ...]) -> bool:
         if key in (B, C):
@@ -61,7 +61,7 @@ def test_a_circle_is_an_error_and_not_an_endless_wait() -> None:
     started = time.monotonic()
     with pytest.raises(ValueError, match="wait for each other"):
         run_in_order({A: (B,), B: (A,)}, lambda _: True, Rules(state))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
 
 
 def test_what_comes_after_a_failure_of_its_own_table_runs_all_the_same() -> None:

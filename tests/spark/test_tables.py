@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def lakehouse(tmp_path: Path) -> Lakehouse:
     return Lakehouse(
-        tmp_path / "lake", project_root=tmp_path / "project", contract_folder=tmp_path / "project/contracts"
+        tmp_path / "lake",
+        project_root=tmp_path / "project",
+        contract_folder=tmp_path / "project/contracts",
+        elsewhere=(Path("/data"),),
     )
 
 
@@ -59,7 +62,31 @@ def test_a_path_is_used_as_a_path(lakehouse: Lakehouse, tmp_path: Path) -> None:
 def test_volumes_that_do_not_exist_here_are_in_the_lake(lakehouse: Lakehouse) -> None:
     assert lakehouse.file_path("/Volumes/none-such/x/*.csv") == str(lakehouse.root / "volumes/none-such/x/*.csv")
     assert lakehouse.table_path("/Volumes/none-such/t") == str(lakehouse.root / "volumes/none-such/t")
-    assert lakehouse.file_path("/Volumes/none-such/../../etc/hosts") == "/etc/hosts"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/hosts", "../x/y", "/data/../etc/x", "file:///etc/hosts", "file:///data/..%2fetc/x", "in/../../../etc",
+     "/Volumes/none-such/../../etc/hosts", "/proc/self/environ", "/data\0/x", "/etc/*.conf", "/*/passwd"],
+)  # fmt: skip
+def test_a_path_out_of_the_roots_is_refused(lakehouse: Lakehouse, path: str) -> None:
+    for placed in (lakehouse.table_path, lakehouse.file_path):
+        with pytest.raises(ProjectError, match="outside of the project's roots"):
+            placed(path)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1/x", "ftp://host/x", "jar:/x!/y", "webhdfs://host/x"])
+def test_an_address_that_is_no_object_store_is_refused(lakehouse: Lakehouse, address: str) -> None:
+    with pytest.raises(ProjectError, match="folders and object stores"):
+        lakehouse.file_path(address)
+
+
+def test_a_link_that_leads_out_of_the_roots_is_refused(lakehouse: Lakehouse, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "project/away").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ProjectError, match="outside of the project's roots"):
+        lakehouse.file_path("away/orders.csv")
 
 
 def test_files_beside_the_contract_come_before_those_of_the_project(lakehouse: Lakehouse, tmp_path: Path) -> None:
@@ -106,8 +133,8 @@ def test_what_has_no_name_or_no_rows_yet_is_not_shown(
     spark: SparkSession, lakehouse: Lakehouse, tmp_path: Path
 ) -> None:
     assert lakehouse.show_to_sql(spark, "cat.sales.not_yet") is None
-    spark.range(1).write.format("delta").save(str(tmp_path / "by_path"))
-    assert lakehouse.show_to_sql(spark, str(tmp_path / "by_path")) is None
+    spark.range(1).write.format("delta").save(str(tmp_path / "lake/by_path"))
+    assert lakehouse.show_to_sql(spark, str(tmp_path / "lake/by_path")) is None
 
 
 def test_every_process_finds_the_same_folder(lakehouse: Lakehouse) -> None:
