@@ -15,7 +15,7 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.frames import DataFrame, SparkSession
 from lakelogic_assets.spark.request import RunRequest
-from lakelogic_assets.spark.session import local_session
+from lakelogic_assets.spark.session import open_session
 from lakelogic_assets.spark.validate import judge_frame
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -53,9 +53,8 @@ class DataProcessor:
 
     @property
     def spark(self) -> SparkSession:
-        if self._spark is None:
-            self._spark = local_session(conf=self.workspace.spark_conf)
-        return self._spark
+        """The session that was given, else that of this process, which is a new one after its JVM has died."""
+        return self._spark or open_session(self.workspace.spark_conf)
 
     @property
     def destination(self) -> Destination:

@@ -19,6 +19,7 @@ from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
 from lakelogic_assets.authoring.synthetic.sizes import Wish, hour_of, plan_sizes
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
+from lakelogic_assets.contract.left_out import sort_contracts
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.plan.synthetic import EPOCH, Batch, Fault, Feed, Reference
@@ -277,8 +278,8 @@ def _landings(
 ) -> tuple[list[tuple[Contract, Landing]], list[Skipped]]:
     found: list[tuple[Contract, Landing]] = []
     skipped: list[Skipped] = []
-    for contract in registry:
-        if not contract.place.enabled or contract.source is None or contract.source.is_table:
+    for contract in sort_contracts(registry, project).sound:
+        if contract.source is None or contract.source.is_table:
             continue
         try:
             found.append((contract, landing_of(contract, project, storage_root)))

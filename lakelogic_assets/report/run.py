@@ -107,7 +107,11 @@ class RunReport:
     """What the operator asked for: which kind of window and why, whether it is a rebuild, which values were set."""
     asks: dict[str, Any] | None = None
     """What a person has to sign before the window is published."""
+    table_id: str | None = None
+    """Which table of that name was written: one that is made anew is another."""
     timed_out: bool = False
+    retryable: bool = False
+    """Whether what made it fail may pass by itself, so that the same again may go well."""
     approval: dict[str, Any] | None = None
     """Who signed it, why and until when, where somebody had to."""
 

@@ -32,6 +32,6 @@ def tried(
             if not error.retryable or attempt >= retries:
                 raise
             pause = pause_seconds * 2**attempt * random.uniform(0.9, 1.1)  # noqa: S311 - no secret depends on it
-            say(f"{error} Trying again in {pause:.1f} s.")
+            say(f"{error} Trying again in {pause:.2g} s.")
             sleep(pause)
             attempt += 1

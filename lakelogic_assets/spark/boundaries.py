@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -18,12 +18,14 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import Source
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import Window
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.identifiers import column
-from lakelogic_assets.spark.run_log import last_success
+from lakelogic_assets.spark.run_log import successes
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import Boundary
+from lakelogic_assets.spark.sources.snapshot import files_of
+from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
 
 
@@ -123,29 +125,35 @@ def _between(source: Source, start: datetime | None, end: datetime | None) -> Bo
 
 
 def _since_files(scope: Scope, source: Source, destination: Destination, strategy: str) -> Decision:
-    """Files that were not read yet: newer than the newest of the last success, or as new and not among them."""
+    """Files that were not read yet. Where the log does not name all that were, those newer than the newest of them."""
     if strategy == "manifest" and source.manifest_path:
         done = read_manifest(scope, source.manifest_path)
         return Decision(Boundary(excluded=frozenset(done)), reason=f"files that {source.manifest_path} does not list")
-    state = _last_state(scope, source, destination)
-    if state is None or state.get("max_mtime") is None:
+    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
+    newest = next((state for state in states if state.get("max_mtime") is not None), None)
+    if newest is None:
         return Decision(Boundary(), reason="no earlier success, so all files are read")
-    after, seen = float(state["max_mtime"]), frozenset(state.get("files_at_max", ()))
-    if source.lookback:
-        after -= period_seconds(source.lookback) or 0
-    return Decision(Boundary(after_mtime=after, seen_at_mtime=seen), reason="files since the last success")
+    after, seen = float(newest["max_mtime"]), frozenset(newest.get("files_at_max", ()))
+    back = (period_seconds(source.lookback) or 0) if source.lookback else None
+    root = fixed_prefix(scope.lakehouse.source_path(source.path or ""))
+    read = [files_of(state, root) for state in states]
+    if None in read:
+        return Decision(
+            Boundary(after_mtime=after - (back or 0), seen_at_mtime=seen), reason="files since the last success"
+        )
+    known = frozenset(file for files in read if files for file in files)
+    after_mtime = None if back is None else after - back
+    return Decision(Boundary(after_mtime=after_mtime, known=known), reason="files that no success has read")
 
 
 def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str) -> Decision:
     name = source.watermark_field or names.PROCESSED_AT_COLUMN
-    state = _last_state(scope, source, destination)
+    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
     newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
-    if state and newest is not None and state.get("version") == newest and not source.lookback:
+    if states and newest is not None and states[0].get("version") == newest and not source.lookback:
         return Decision(watermark=name, reason=f"the source is still at version {newest}", nothing_new=True)
-    if strategy == "pipeline_log":
-        value = state.get("value") if state else None
-    else:
-        value = _highest(scope, destination, source, name)
+    logged = strategy == "pipeline_log"
+    value = _last_known(states, "value") if logged else _highest(scope, destination, source, name)
     if value is None:
         return Decision(Boundary(), watermark=name, reason="no earlier success, so everything is read")
     if source.lookback:
@@ -159,8 +167,8 @@ def _since_watermark(scope: Scope, source: Source, destination: Destination, str
 
 
 def _since_version(scope: Scope, source: Source, destination: Destination) -> Decision:
-    state = _last_state(scope, source, destination)
-    done = state.get("version") if state else None
+    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
+    done = _last_known(states, "version")
     newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
     if done is not None and done == newest:
         return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
@@ -180,11 +188,20 @@ def _highest(scope: Scope, destination: Destination, source: Source, name: str) 
     return row["highest"] if row else None
 
 
-def _last_state(scope: Scope, source: Source, destination: Destination) -> dict[str, Any] | None:
-    contract = scope.contract
+def _last_known(states: Sequence[Mapping[str, Any]], what: str) -> Any:
+    """How far the runs have come; one that found no row, or was given its rows, does not tell."""
+    return next((state[what] for state in states if state.get(what) is not None), None)
+
+
+def _successes(scope: Scope, source: Source, destination: Destination) -> Iterator[dict[str, Any]]:
+    """The newest first. What was written to a table that somebody has removed since was not written for good."""
+    contract, target = scope.contract, destination.target
     log = scope.lakehouse.table_path(source.pipeline_log_table) if source.pipeline_log_table else destination.run_log
-    report = last_success(log, source.pipeline_name or contract.table, contract.layer, contract.domain, contract.system)
-    return report.get("watermark") if report else None
+    if not (delta_log.is_table(target) or parquet_table.is_table(target)):
+        return iter(())
+    named = source.pipeline_name or contract.table
+    own = delta_log.table_id(target) if log == destination.run_log else None
+    return successes(log, named, contract.layer, contract.domain, contract.system, own)
 
 
 def read_manifest(scope: Scope, path: str) -> list[str]:
@@ -192,9 +209,9 @@ def read_manifest(scope: Scope, path: str) -> list[str]:
     return listed_as_done(Path(scope.lakehouse.file_path(path)))
 
 
-def note_in_manifest(scope: Scope, path: str, files: Iterable[str]) -> None:
+def note_in_manifest(lakehouse: Lakehouse, path: str, files: Iterable[str]) -> None:
     """Add files that are safely in the target."""
-    file = Path(scope.lakehouse.file_path(path))
+    file = Path(lakehouse.file_path(path))
     list_as_done(file, dict.fromkeys([*listed_as_done(file), *files]))
 
 

@@ -19,6 +19,7 @@ from lakelogic_assets.spark.publishing import Attempt, commit_metadata, prepare
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.schema import declared_type, types_of
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -45,7 +46,7 @@ def apply_ddl(contract: Contract, spark: SparkSession, workspace: Workspace) -> 
     if before and not missing:
         return TableChange(name, target, "unchanged")
     try:
-        with table_lock(target, None):
+        with table_lock(target, jvm_pid(spark)):
             _write_nothing(contract, spark, workspace, target)
     except SparkFailure as error:
         raise EngineError(f"{contract.table}: {one_line(error)}") from error

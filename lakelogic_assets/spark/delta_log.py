@@ -25,6 +25,22 @@ def version(path: str) -> int | None:
     return DeltaTable(path).version() if is_table(path) else None
 
 
+def table_id(path: str) -> str | None:
+    """What a table keeps as long as it lives; None where there is none."""
+    return str(DeltaTable(path).metadata().id) if is_table(path) else None
+
+
+def known_rows(table: DeltaTable) -> int | None:
+    """How many rows a table's log says it has; None where files have no statistics or rows were deleted in place."""
+    if "deletionVectors" in (table.protocol().reader_features or ()):
+        return None
+    actions = table.get_add_actions(flatten=True)
+    if "num_records" not in actions.schema.names:
+        return None if actions.num_rows else 0
+    counts = [*actions.column("num_records").to_pylist()]
+    return None if None in counts else sum(counts)
+
+
 def transaction_version(path: str, app_id: str) -> int | None:
     """The last generation that an application committed to a table; None when it never did."""
     return DeltaTable(path).transaction_version(app_id) if is_table(path) else None

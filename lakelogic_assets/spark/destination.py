@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,3 +76,12 @@ def _quarantine(contract: Contract, lakehouse: Lakehouse, target: str) -> str:
         return lakehouse.table_path(reference)
     owner = contract.domain or "default"
     return str(Path(target).parent.parent / "quarantine" / f"{owner}_{contract.table}")
+
+
+def unsupported(contract: Contract) -> Iterator[str]:
+    """What a contract wants written and will not find."""
+    if contract.materialization.secondary_targets:
+        yield "`secondary_targets` are not written; let a contract of its own read this table for each."
+    written = contract.materialization.format
+    if written not in (None, "delta", "native", "parquet"):
+        yield f"`materialization.format: {written}` is not supported yet; the table is written as Delta."

@@ -16,6 +16,7 @@ from lakelogic_assets.contract.sql import current_frame, expression_facts
 from lakelogic_assets.contract.transformations import Transformation
 from lakelogic_assets.errors import EngineError, SchemaError
 from lakelogic_assets.report.run import DatasetRuleOutcome
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.external_logic import run_logic
 from lakelogic_assets.spark.extraction import extract
 from lakelogic_assets.spark.freshness import freshness_column, is_stamped, latest, moment_text
@@ -170,7 +171,7 @@ def _through_logic(
 ) -> DataFrame:
     """What external logic returns is held to the contract like everything else."""
     # Evaluated before, and once: a file may read its rows several times, or make rows of its own and never read any.
-    frame = run_logic(frame.localCheckpoint(eager=True), scope, logic, scope.lakehouse.base)
+    frame = run_logic(driver_of(scope.spark).evaluated(frame), scope, logic, scope.lakehouse.base)
     required = [rule for rule in rules["pre"] if rule.written_at[0] == "model"]
     stages.append(evaluate(frame, [*required, *rules["post"]], scope, "post", references(scope)))
     return stages[-1].good()

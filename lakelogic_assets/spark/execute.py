@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import random
 import time
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -19,36 +16,38 @@ from lakelogic_assets.errors import (
     EngineError,
     JvmDiedError,
     LakeLogicError,
-    SourceError,
+    SourceChangedError,
+    StorageError,
     TimedOutError,
 )
 from lakelogic_assets.gates.verdict import Verdict
 from lakelogic_assets.plan.window import FULL
-from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport, Status
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
 from lakelogic_assets.spark import delta_log, parquet_table
-from lakelogic_assets.spark.admission import refusal
-from lakelogic_assets.spark.boundaries import Decision, decide, read_window
-from lakelogic_assets.spark.cleanup import clean_up
+from lakelogic_assets.spark.boundaries import Decision, decide
 from lakelogic_assets.spark.deadlines import Deadline
-from lakelogic_assets.spark.destination import Destination
-from lakelogic_assets.spark.environments import in_environment
+from lakelogic_assets.spark.delivery import BATCH, Batch, Run, deliver
+from lakelogic_assets.spark.destination import Destination, unsupported
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
 from lakelogic_assets.spark.external_logic import code_hash
-from lakelogic_assets.spark.failures import LostConnection, SparkFailure, one_line
-from lakelogic_assets.spark.finishing import arrange, proof, refuse_changes, sample_rows
-from lakelogic_assets.spark.holds import Hold, Holds
-from lakelogic_assets.spark.intents import Intent, Intents
+from lakelogic_assets.spark.failures import (
+    LostConnection,
+    SparkFailure,
+    StorageFailure,
+    is_conflict,
+    of_storage,
+    one_line,
+)
+from lakelogic_assets.spark.intents import Intent
 from lakelogic_assets.spark.judging import judge_run, status_of
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.parquet_table import refuse_unfit
-from lakelogic_assets.spark.publishing import Attempt, Prepared, commit_metadata, prepare
-from lakelogic_assets.spark.quarantine import bad_rows, write_quarantine
-from lakelogic_assets.spark.recovery import recover
+from lakelogic_assets.spark.publishing import Attempt, prepare
+from lakelogic_assets.spark.recovery import committed_by, recover
 from lakelogic_assets.spark.reporting import (
-    Identity,
     blank_report,
     newest_of,
-    row_outcomes,
     schema_findings,
     watermark_state,
 )
@@ -59,6 +58,7 @@ from lakelogic_assets.spark.session import jvm_pid, session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
+from lakelogic_assets.spark.unread import identity_of, record, turned_away
 
 log = logging.getLogger(__name__)
 
@@ -68,54 +68,15 @@ _COUNTED_TO_THE_END = {
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PropagateEmptyRelation",
 }
 
-
-@dataclass(frozen=True)
-class _Run:
-    """A run's surroundings, and the clock of its steps."""
-
-    scope: Scope
-    request: RunRequest
-    destination: Destination
-    warnings: list[str]
-    deadline: Deadline = field(default_factory=Deadline)
-    timings: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        self.deadline.check()
-        begun = time.monotonic()
-        try:
-            yield
-        finally:
-            self.timings[name] = round(time.monotonic() - begun, 3)
-
-    @property
-    def intents(self) -> Intents:
-        return Intents(self.destination.intents, self.destination.target)
-
-    @property
-    def holds(self) -> Holds:
-        return Holds(self.destination.holds)
-
-    def ended(self, report: RunReport) -> RunReport:
-        return replace(report, ended_at=datetime.now(UTC), timings=dict(self.timings), warnings=tuple(self.warnings))
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """One evaluation of one window: what it reads, and the name under which it commits."""
-
-    read: SourceRead
-    decision: Decision
-    attempt: Attempt
+_PAUSES_AFTER_A_CONFLICT = (0.5, 1.0, 2.0, 4.0)
 
 
 def new_scope(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
 ) -> Scope:
     """A session of the run's own: its views and settings are seen by nobody else."""
-    identity = _identity(contract, request)
-    session = spark.newSession()
+    identity = identity_of(contract, request)
+    session = driver_of(spark).new_session(spark)
     for key, value in _COUNTED_TO_THE_END.items():
         session.conf.set(key, value)
     scope = Scope(
@@ -134,20 +95,14 @@ def new_scope(
     return replace(scope, links=links)
 
 
-def _identity(contract: Contract, request: RunRequest) -> Identity:
-    contract = in_environment(contract, request.environment or contract.place.environment)
-    run_id = str(uuid.uuid4())
-    return Identity(contract, run_id, request.pipeline_run_id or run_id, datetime.now(UTC))
-
-
 def execute(
     contract: Contract, spark: Spark, lakehouse: Lakehouse, destination: Destination, request: RunRequest
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
     warnings: list[str] = []
-    turned_away = _turned_away(contract, destination, request, warnings)
-    if turned_away is not None:
-        return turned_away
+    refused = turned_away(contract, destination, request, warnings)
+    if refused is not None:
+        return refused
     session = started(spark)
     try:
         report = _executed(contract, session, lakehouse, destination, request, warnings)
@@ -155,53 +110,21 @@ def execute(
         if session_alive(session):
             raise
         died = JvmDiedError(f"{contract.table}: Spark's JVM has died.")
-        _recorded(contract, destination, request, "failed", error=str(died))
+        record(contract, destination, request, "failed", error=str(died))
         raise died from error
     except LakeLogicError as error:
         # Nobody else logs what kept it from beginning, and a window that nobody logged would be passed over.
-        _recorded(contract, destination, request, "failed", error=str(error))
+        record(contract, destination, request, "failed", error=str(error))
         raise
+    except StorageFailure as error:
+        failed = StorageError(f"{contract.table}: {of_storage(error)}; free or mend it and run again.")
+        with contextlib.suppress(*StorageFailure):  # the log lies on the same disk, more often than not
+            record(contract, destination, request, "failed", error=str(failed))
+        raise failed from error
     if report.status == "failed":
-        raise (TimedOutError if report.timed_out else EngineError)(f"{contract.table}: {report.error}")
-    return report
-
-
-def _turned_away(
-    contract: Contract, destination: Destination, request: RunRequest, warnings: list[str]
-) -> RunReport | None:
-    """Nothing is read while what it would be read from is held back, and what reads from this one waits in turn."""
-    refused = refusal(contract, destination, request, warnings.append) if request.skipped is None else None
-    if refused is None and request.skipped is None:
-        return None
-    if refused is None:
-        warnings.append(f"Not run: {request.skipped}.")
-        reasons = (request.skipped or "",)
-        return _recorded(contract, destination, request, "skipped", reasons=reasons, warnings=tuple(warnings))
-    return hold_back(contract, destination, request, refused.reasons, refused.noted, tuple(warnings))
-
-
-def hold_back(
-    contract: Contract,
-    destination: Destination,
-    request: RunRequest,
-    reasons: tuple[str, ...],
-    noted: tuple[str, ...] | None = None,
-    warnings: tuple[str, ...] = (),
-) -> RunReport:
-    """Log that a window is held, and note it, so that whatever reads from it waits in every run."""
-    report = _recorded(contract, destination, request, "held", reasons=reasons, warnings=warnings)
-    at = report.started_at.isoformat()
-    Holds(destination.holds).note(Hold(contract.key, request.window, noted or reasons, report.run_id, at))
-    return report
-
-
-def _recorded(
-    contract: Contract, destination: Destination, request: RunRequest, status: Status, **said: Any
-) -> RunReport:
-    """A row of the run log for a run that did not come to read anything."""
-    blank = blank_report(_identity(contract, request), destination, request.window)
-    report = replace(blank, status=status, request=dict(request.asked), **said)
-    append_run(destination.run_log, destination.run_files, report, request.environment)
+        failure = (TimedOutError if report.timed_out else EngineError)(f"{contract.table}: {report.error}")
+        failure.retryable = report.retryable
+        raise failure
     return report
 
 
@@ -218,11 +141,11 @@ def _executed(
         scope = new_scope(contract, spark, lakehouse, request, warnings)
     except SparkFailure as error:
         raise EngineError(f"{contract.table}: {one_line(error)}") from error
-    run = _Run(scope, request, destination, warnings, deadline)
+    run = Run(scope, request, destination, warnings, deadline)
     refuse_unfit(contract)
-    warnings += _unsupported(contract)
-    with table_lock(destination.target, jvm_pid(spark)):
-        recover(destination, request.environment)
+    warnings += unsupported(contract)
+    with driver_of(spark).released(scope.spark), table_lock(destination.target, jvm_pid(spark)):
+        recover(scope.contract, lakehouse, destination, request.environment)
         with deadline.guarding(scope.spark, f"lakelogic-{scope.run_id}"):
             report, app = _attempt(run)
         append_run(destination.run_log, destination.run_files, report, request.environment)
@@ -231,18 +154,28 @@ def _executed(
     return replace(report, timed_out=report.status == "failed" and deadline.is_over)
 
 
-def _unsupported(contract: Contract) -> Iterator[str]:
-    if contract.materialization.secondary_targets:
-        yield "`secondary_targets` are not written; let a contract of its own read this table for each."
-    written = contract.materialization.format
-    if written not in (None, "delta", "native", "parquet"):
-        yield f"`materialization.format: {written}` is not supported yet; the table is written as Delta."
+def _attempt(run: Run) -> tuple[RunReport, str | None]:
+    """The report, and the name of the intent that is open until the report is logged.
+
+    The lock keeps our own processes apart. Another program may still commit in between: then everything is evaluated
+    anew, under a higher generation, against what the table holds by then.
+    """
+    for pause in _PAUSES_AFTER_A_CONFLICT:
+        try:
+            return _tried(run)
+        except SparkFailure as error:
+            log.debug("%s lost a race and is evaluated again", run.scope.contract.table, exc_info=True)
+            run.warnings.append(
+                f"Evaluated again, since another program changed the table meanwhile: {one_line(error)}"
+            )
+            time.sleep(pause * random.uniform(0.75, 1.25))  # noqa: S311 - no secret depends on it
+    return _tried(run, last=True)
 
 
-def _attempt(run: _Run) -> tuple[RunReport, str | None]:
-    """The report, and the name of the intent that is open until the report is logged."""
+def _tried(run: Run, *, last: bool = False) -> tuple[RunReport, str | None]:
     blank = blank_report(run.scope, run.destination, run.request.window)
     blank = replace(blank, request=dict(run.request.asked))
+    batch: Batch | None = None
     try:
         batch = _next_batch(run)
         if batch is None:
@@ -251,14 +184,36 @@ def _attempt(run: _Run) -> tuple[RunReport, str | None]:
             return run.ended(replace(blank, status="no_new_data")), None
         return _evaluated(run, batch, blank), batch.attempt.app
     except SparkFailure as error:
+        lost_a_race = is_conflict(error)
+        if lost_a_race and not last and not run.deadline.is_over:
+            _give_up(run, batch)
+            raise
         log.debug("Spark failed in %s", run.scope.contract.table, exc_info=True)
         why = f"The run took longer than the {run.deadline.seconds:g} seconds it may." if run.deadline.is_over else None
-        return run.ended(replace(blank, status="failed", error=why or one_line(error))), None
+        return _failed(run, batch, blank, why or one_line(error), retryable=lost_a_race)
     except LakeLogicError as error:
-        return run.ended(replace(blank, status="failed", error=str(error))), None
+        return _failed(run, batch, blank, str(error), retryable=error.retryable)
 
 
-def _next_batch(run: _Run) -> _Batch | None:
+def _failed(
+    run: Run, batch: Batch | None, blank: RunReport, why: str, *, retryable: bool
+) -> tuple[RunReport, str | None]:
+    """The log names the batch, for what it left in quarantine; an intent stays open only where it was committed."""
+    told = {"identity": batch.read.snapshot.identity} if batch else {}
+    report = replace(blank, status="failed", error=why, retryable=retryable, watermark=told)
+    return run.ended(report), _give_up(run, batch)
+
+
+def _give_up(run: Run, batch: Batch | None) -> str | None:
+    """The name of an intent that nothing was committed under; what it quarantined is not counted twice."""
+    if batch is None:
+        return None
+    run.lost.append(batch.attempt.name)
+    intent = Intent(batch.attempt.app, batch.attempt.generation, run.destination.target, {})
+    return batch.attempt.app if committed_by(run.destination, intent) is None else None
+
+
+def _next_batch(run: Run) -> Batch | None:
     """What there is to read; None when nothing is new."""
     scope, request = run.scope, run.request
     with run.step("read"):
@@ -274,16 +229,16 @@ def _next_batch(run: _Run) -> _Batch | None:
     done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
     generation = 1 + max(found or 0 for found in done)
     _refuse_repetition(run, is_there=done[0] is not None or delta_log.stands(run.destination.target, app))
-    return _Batch(read, decision, Attempt(request.window, name, app, generation, reprocess=request.reprocess))
+    return Batch(read, decision, Attempt(request.window, name, app, generation, reprocess=request.reprocess))
 
 
-def _refuse_repetition(run: _Run, *, is_there: bool) -> None:
+def _refuse_repetition(run: Run, *, is_there: bool) -> None:
     contract, window = run.scope.contract, run.request.window
     if is_there and not window.is_full and contract.materialization.reprocess_policy == "fail":
         raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
 
 
-def _read(run: _Run, decision: Decision) -> SourceRead:
+def _read(run: Run, decision: Decision) -> SourceRead:
     contract = run.scope.contract
     if run.request.frame is not None:
         return read_given(run.scope, run.request.frame)
@@ -300,7 +255,7 @@ def _may_be_empty(contract: Contract) -> bool:
     return contract.external_logic is not None and (contract.source is None or contract.source.empty_behavior is None)
 
 
-def _window_name(run: _Run, read: SourceRead) -> str:
+def _window_name(run: Run, read: SourceRead) -> str:
     """The window's name in every trace the run leaves; a batch without a window is named after what was read."""
     request, contract = run.request, run.scope.contract
     appends = contract.materialization.strategy == "append"
@@ -309,10 +264,10 @@ def _window_name(run: _Run, read: SourceRead) -> str:
     if request.frame is not None:
         return f"frame:{run.scope.run_id}" if appends else FULL.key
     incremental = contract.source is not None and contract.source.load_mode != "full"
-    return f"batch:{read.snapshot.identity}" if incremental or appends else FULL.key
+    return f"{BATCH}{read.snapshot.identity}" if incremental or appends else FULL.key
 
 
-def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
+def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
     scope, destination = run.scope, run.destination
     with run.step("evaluate"):
         logic = run.request.external_logic
@@ -322,7 +277,7 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
         outcomes = prepared.judged()
         source, good, bad = prepared.counts
         if bad < 0:
-            raise SourceError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
+            raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
         counts = Counts(source, good, bad, source - good - bad)
         judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
     draft = replace(
@@ -330,13 +285,13 @@ def _evaluated(run: _Run, batch: _Batch, blank: RunReport) -> RunReport:
         newest=newest_of(evaluation, counts, scope),
         external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
     )
-    return _published(run, batch, evaluation, prepared, draft)
+    return deliver(run, batch, evaluation, prepared, draft)
 
 
 def _draft(
-    run: _Run,
+    run: Run,
     blank: RunReport,
-    batch: _Batch,
+    batch: Batch,
     evaluation: Evaluation,
     counts: Counts,
     outcomes: tuple[DatasetRuleOutcome, ...],
@@ -357,40 +312,3 @@ def _draft(
         approval=judged.approval.as_dict() if judged.approval else None,
         generation=batch.attempt.generation,
     )
-
-
-def _published(run: _Run, batch: _Batch, evaluation: Evaluation, prepared: Prepared, draft: RunReport) -> RunReport:
-    """Intent, quarantine, target, in this order: bad rows are never lost while good ones are visible."""
-    scope, destination, attempt = run.scope, run.destination, batch.attempt
-    run.intents.note(Intent(attempt.app, attempt.generation, destination.target, draft.as_dict()))
-    if draft.status in ("blocked", "waiting"):
-        key, at = scope.contract.key, scope.started_at.isoformat()
-        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at, draft.asks))
-    said = proof(scope, attempt, draft)
-    versions: dict[str, int] = {}
-    rows = bad_rows(evaluation.bad_stages(draft.counts.quarantined), scope, batch.read, attempt.name)
-    if scope.contract.quarantine.enabled:
-        with run.step("quarantine"):
-            version = write_quarantine(
-                rows, destination.quarantine, scope, read_window(scope.contract, attempt.window), attempt.name,
-                attempt.app, attempt.generation, commit_metadata(said),
-            )  # fmt: skip
-        versions |= {"quarantine": version} if version is not None else {}
-        refuse_changes(batch.read, rows.count() if rows else 0, draft.counts)
-    sample: tuple[dict[str, Any], ...] = ()
-    if draft.status == "success":
-        with run.step("publish"):
-            versions["target"] = prepared.commit(commit_metadata({**said, "quarantine": versions.get("quarantine")}))
-            # Without a window, an incremental run has read what is new, not the days that were held before.
-            only_news = scope.contract.source is not None and scope.contract.source.load_mode != "full"
-            run.holds.release(scope.contract.key, attempt.window, exactly=attempt.window.is_full and only_news)
-            clean_up(scope.contract, batch.read, scope)
-            arrange(scope, destination)
-            sample = sample_rows(scope.contract, prepared)
-    else:
-        prepared.discard()
-        if draft.status == "unchanged":
-            run.holds.release(scope.contract.key, attempt.window)
-    failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
-    rules = row_outcomes(scope.contract, evaluation, failures)
-    return run.ended(replace(draft, row_rules=rules, versions_written=versions, sample=sample))

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+
+from lakelogic_assets.spark.driver import driver_of
 
 ERROR_ISOLATION = {"spark.sql.subexpressionElimination.enabled": "false"}
 """Needed wherever `guarded` is used: a subexpression shared by two rules would be hoisted out of its guard."""
 
 
 def guarded(spark: SparkSession, tested: Column) -> Column:
-    """NULL where evaluating the column raises.
-
-    Catalyst has this as an internal expression only; Spark's version is pinned and a test holds on to it.
-    """
-    jvm: Any = spark._jvm
-    utils = getattr(getattr(jvm.org.apache.spark.sql.classic, "ExpressionUtils$"), "MODULE$")
-    wrapped = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(utils.expression(tested._jc))
-    return Column(utils.column(wrapped))
+    """NULL where evaluating the column raises."""
+    return driver_of(spark).guarded(spark, tested)
 
 
 def any_of(tests: list[Column]) -> Column:

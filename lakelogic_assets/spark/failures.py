@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from deltalake.exceptions import DeltaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lakelogic_assets.spark.sources import explain_failure
@@ -12,8 +13,14 @@ from lakelogic_assets.spark.sources import explain_failure
 SparkFailure = (PySparkException, Py4JJavaError)
 """Both ways in which Spark fails in Python: what it translates, and what escapes its writers untranslated."""
 
-LostConnection = (Py4JNetworkError, ConnectionError, EOFError)
-"""What Python sees when the JVM is no longer there to answer."""
+LostConnection = (Py4JError, ConnectionError, EOFError)
+"""What Python may see when the JVM is no longer there to answer: whether it is, only asking it tells."""
+
+StorageFailure = (OSError, DeltaError)
+"""What Python sees when a disk is full, a folder is gone or a log cannot be written."""
+
+_CONFLICTS = ("DELTA_CONCURRENT_", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+"""Somebody else has committed since the transaction began."""
 
 # From the first quote to the last: a value may hold quotes of its own.
 _QUOTED = re.compile(r"'.*'|\".*\"")
@@ -43,3 +50,16 @@ def _of_java(error: Py4JJavaError) -> str:
     message = (cause.getMessage() or "").strip().splitlines()
     kind = cause.getClass().getSimpleName()
     return f"{kind}: {_QUOTED.sub(_HIDDEN, message[0])[:200]}" if message else str(kind)
+
+
+def is_conflict(error: PySparkException | Py4JJavaError) -> bool:
+    """Whether the run lost a race against another writer of the table, so that the same again may go well."""
+    said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
+    return any(kind in said for kind in _CONFLICTS)
+
+
+def of_storage(error: OSError | DeltaError) -> str:
+    """The cause without the names of classes: what is full, missing or not permitted."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    return str(error).strip().splitlines()[0][-300:] if str(error).strip() else type(error).__name__

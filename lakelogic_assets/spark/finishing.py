@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.errors import EngineError, SourceError
+from lakelogic_assets.errors import EngineError, SourceChangedError
 from lakelogic_assets.report.run import Counts, RunReport
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.destination import Destination
@@ -27,7 +27,7 @@ def refuse_changes(read: SourceRead, quarantined: int, counts: Counts) -> None:
     """Good rows and bad ones are read one after the other: both must have come from the same source."""
     changed = changed_files(read.snapshot.files)
     if changed:
-        raise SourceError(f"{changed[0]} was changed while it was read; run again.", changed[0])
+        raise SourceChangedError(f"{changed[0]} was changed while it was read; run again.", changed[0])
     if quarantined != counts.quarantined:
         found = f"{counts.quarantined} rows are bad at the first look and {quarantined} at the second"
         raise EngineError(f"{found}: the source or a rule does not give the same twice.")

@@ -17,6 +17,9 @@ from urllib.parse import unquote
 from pyarrow import parquet
 from pyspark.sql import DataFrame
 
+from lakelogic_assets.errors import TableGoneError
+from lakelogic_assets.spark import delta_log
+
 
 @dataclass(frozen=True)
 class HeldWrite:
@@ -29,6 +32,7 @@ class HeldWrite:
     _mode: Any
     _partition_by: tuple[str, ...]
     _replace_where: str | None
+    _rows: DataFrame
 
     def files(self) -> list[str]:
         """The new files, as paths that Spark can read."""
@@ -42,11 +46,22 @@ class HeldWrite:
             total += parquet.read_metadata(self._place(action)).num_rows if counted is None else int(counted)
         return total
 
+    def read(self) -> DataFrame | None:
+        """What the new files hold, column by column; None where there are none."""
+        files, rows = self.files(), self._rows
+        return rows.sparkSession.read.schema(rows.schema).parquet(*files) if files else None
+
+    def replaces(self) -> bool:
+        return any(True for _ in self._actions("RemoveFile"))
+
     def _added(self) -> Iterator[Any]:
+        return self._actions("AddFile")
+
+    def _actions(self, kind: str) -> Iterator[Any]:
         actions = self._commit_data.actions()
         for index in range(actions.size()):
             action = actions.apply(index)
-            if action.getClass().getSimpleName() == "AddFile":
+            if action.getClass().getSimpleName() == kind:
                 yield action
 
     def _place(self, action: Any) -> str:
@@ -55,6 +70,7 @@ class HeldWrite:
 
     def commit(self, user_metadata: str) -> int:
         """Make the files part of the table; the version that did so."""
+        self._refuse_if_gone()
         jvm = self._jvm
         some, none = jvm.scala.Some, _none(jvm)
         operation = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")(
@@ -72,6 +88,13 @@ class HeldWrite:
             self._commit_data.actions(), operation, self._commit_data.stringTags()
         )
         return int(committed.get())
+
+    def _refuse_if_gone(self) -> None:
+        """A commit into a folder that was removed meanwhile would be a log without a beginning."""
+        files = [Path(file) for file in self.files() if "://" not in file]
+        started_over = self._transaction.readVersion() >= 0 and not delta_log.is_table(self.path)
+        if started_over or not all(file.exists() for file in files):
+            raise TableGoneError(f"{self.path} was removed while it was written; run again to make it anew.")
 
     def discard(self) -> None:
         """Remove the files of a write that is not published; what stays behind on a crash is VACUUM's."""
@@ -113,7 +136,7 @@ def hold(
         getattr(writer, "writeAndReturnCommitData$default$3")(),
         getattr(writer, "writeAndReturnCommitData$default$4")(),
     )
-    return HeldWrite(path, transaction, data, jvm, save_mode, tuple(partition_by), options.get("replaceWhere"))
+    return HeldWrite(path, transaction, data, jvm, save_mode, tuple(partition_by), options.get("replaceWhere"), frame)
 
 
 def _mapping(jvm: Any, values: Mapping[str, str]) -> Any:

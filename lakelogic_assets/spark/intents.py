@@ -37,18 +37,35 @@ class Intents:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        _sync_folder(self.folder)
 
     def forget(self, app: str) -> None:
         self._path(app).unlink(missing_ok=True)
 
     def open(self) -> Iterator[Intent]:
         """Intents whose run did not come to its end."""
+        return (intent for _, intent in self._noted() if intent is not None)
+
+    def damaged(self) -> list[Path]:
+        """Notes that the disk has spoilt, for they are synced before they get their name; nobody knows their run."""
+        return [path for path, intent in self._noted() if intent is None]
+
+    def _noted(self) -> Iterator[tuple[Path, Intent | None]]:
         for path in sorted(self.folder.glob("*.json")):
             try:
                 noted = json.loads(path.read_text(encoding="utf-8"))
-                yield Intent(noted["app"], int(noted["generation"]), self.target, noted["report"])
-            except (ValueError, KeyError):
-                path.unlink(missing_ok=True)  # cut off while it was written: nothing was committed after it
+                yield path, Intent(noted["app"], int(noted["generation"]), self.target, noted["report"])
+            except (ValueError, KeyError, TypeError):
+                yield path, None
 
     def _path(self, app: str) -> Path:
         return self.folder / f"{hashlib.sha256(app.encode()).hexdigest()[:24]}.json"
+
+
+def _sync_folder(folder: Path) -> None:
+    """A file that was renamed survives a power cut once its folder is on the disk."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -23,7 +23,8 @@ from lakelogic_assets.spark.late_files import Landing, late_in_files
 from lakelogic_assets.spark.late_rows import CannotTell, Cut
 from lakelogic_assets.spark.late_tables import Arrived, Lateness, Seen, late_in_table
 from lakelogic_assets.spark.run_log import read_runs, standing
-from lakelogic_assets.spark.tables import Lakehouse
+from lakelogic_assets.spark.sources.snapshot import files_of
+from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
@@ -193,7 +194,8 @@ def _compared(
 ) -> tuple[dict[int, Lateness], list[str]]:
     if not windows:
         return {}, []
-    seen = {number: _seen_by(report, own=own) for number, (report, own) in looks.items()}
+    place = fixed_prefix(_landing(source, lakehouse)[1])
+    seen = {number: _seen_by(report, place, own=own) for number, (report, own) in looks.items()}
     parts = source.watermark_date_parts
     named = parts if isinstance(parts, dict) else dict(zip(("year", "month", "day"), parts or (), strict=False))
     cut = Cut(tuple(windows), time_candidates(contract, windows[0]), named, source.partition_filters)
@@ -211,7 +213,7 @@ def _compared(
         return {}, [f"Late rows cannot be told: {str(why).rstrip('.')}."]
 
 
-def _seen_by(report: Mapping[str, Any], *, own: bool) -> Seen:
+def _seen_by(report: Mapping[str, Any], place: str, *, own: bool) -> Seen:
     state: Mapping[str, Any] = report.get("watermark") or {}
     return Seen(
         run_id=report["run_id"],
@@ -219,6 +221,7 @@ def _seen_by(report: Mapping[str, Any], *, own: bool) -> Seen:
         version=state.get("version"),
         max_mtime=state.get("max_mtime"),
         files_at_max=frozenset(state.get("files_at_max", ())),
+        files=files_of(state, place),
         identity=state.get("identity") if own else None,
     )
 
@@ -229,7 +232,7 @@ def _table_of(source: Source, lakehouse: Lakehouse) -> str | None:
     if source.table is not None:
         place = lakehouse.table_path(path)
         return None if parquet_table.is_table(place) else place
-    place = lakehouse.file_path(path)
+    place = lakehouse.source_path(path)
     declared = source.format or (source.type if source.type in ("delta", "table") else None)
     if declared in ("delta", "table"):
         return place if lakehouse.exists(place) else lakehouse.table_path(path)
@@ -238,6 +241,6 @@ def _table_of(source: Source, lakehouse: Lakehouse) -> str | None:
 
 def _landing(source: Source, lakehouse: Lakehouse) -> tuple[Source, str]:
     if source.table is None:
-        return source, lakehouse.file_path(source.path or "")
+        return source, lakehouse.source_path(source.path or "")
     plain = source.model_copy(update={"format": parquet_table.FORMAT, "options": None, "pattern": None})
     return plain, lakehouse.table_path(source.path or "")

@@ -75,6 +75,8 @@ def late_in_files(landing: Landing, seen: Mapping[int, Seen], cut: Cut) -> tuple
 
 
 def _is_new(file: FileStat, seen: Seen) -> bool:
+    if seen.files is not None:
+        return file not in seen.files
     if seen.max_mtime is None or file.mtime > seen.max_mtime:
         return True
     return file.mtime == seen.max_mtime and file.path not in seen.files_at_max

@@ -22,6 +22,7 @@ from deltalake import DeltaTable
 from lakelogic_assets import names
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.late_rows import Cut, Found, count_rows, micros, read_parquet
+from lakelogic_assets.spark.sources.snapshot import FileStat
 
 _RESTORE: Final = "RESTORE"
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
@@ -46,6 +47,8 @@ class Seen:
     version: int | None = None
     max_mtime: float | None = None
     files_at_max: frozenset[str] = frozenset()
+    files: frozenset[FileStat] | None = None
+    """All that it read; None where it does not name them."""
     identity: str | None = None
     """Of all files that it read, where it read nothing but this window."""
 

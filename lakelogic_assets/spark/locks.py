@@ -59,7 +59,11 @@ def _wait_for_orphan(content: str) -> None:
     """What stands in a free lock was left by an owner that died: wait for its JVM."""
     jvm = _owner(content).get("jvm")
     deadline = time.monotonic() + _JVM_PATIENCE_SECONDS
-    while jvm and jvm != os.getpid() and _is_java(jvm) and time.monotonic() < deadline:
+    while jvm and jvm != os.getpid() and _is_java(jvm):
+        if time.monotonic() > deadline:
+            raise LockedError(
+                f"A run that died left its JVM {jvm} behind, which may still write; end it and run again."
+            )
         time.sleep(_POLL_SECONDS)
 
 

@@ -16,9 +16,11 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.identifiers import find_name, quoted
 from lakelogic_assets.spark.locks import table_lock
+from lakelogic_assets.spark.session import jvm_pid
 
 SAFE_HOURS = 168.0
 """Shorter than this and a reader or a writer that is still at work may lose a file: only under the table's lock."""
@@ -69,7 +71,7 @@ def maintain(
 ) -> MaintenanceReport:
     """OPTIMIZE and VACUUM the target and the quarantine; a dry run only counts what would be removed."""
     hours = _retention(contract, retention_hours)
-    session = spark.newSession()
+    session = driver_of(spark).new_session(spark)
     for name, value in _LISTING.items():
         session.conf.set(name, value)
     work = _Work(session, optimize, vacuum, hours, dry_run)
@@ -101,7 +103,7 @@ class _Work:
     def on(self, path: str, cluster_by: tuple[str, ...]) -> TableUpkeep:
         if self.hours < SAFE_HOURS and "://" in path:
             raise EngineError(f"{path} cannot be locked, so its files are kept for at least {SAFE_HOURS:g} hours.")
-        with table_lock(path, None):
+        with table_lock(path, jvm_pid(self.spark)):
             before = _size(path)
             ordered = self._optimized(path, cluster_by) if self.optimize and not self.dry_run else ()
             removed = self._vacuumed(path) if self.vacuum else 0

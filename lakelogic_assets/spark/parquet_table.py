@@ -77,13 +77,12 @@ class StagedFiles:
         own = self.path / _folder_name(self.name)
         gone = [each for each in _windows(self.path) if each != own and self._replaces(each)]
         (self.folder / _PROOF).write_text(json.dumps({**proof, "window": self.window.as_dict()}), encoding="utf-8")
-        aside = self.path / _REPLACED / uuid.uuid4().hex
-        if own.exists():
-            aside.mkdir(parents=True)
-            own.rename(aside / own.name)
+        # While the staged folder of that name is there, what is aside is not replaced yet: see `heal`.
+        aside = self.path / _REPLACED / self.folder.name
+        aside.mkdir(parents=True)
+        for each in (*gone, *([own] if own.exists() else ())):
+            each.rename(aside / each.name)
         self.folder.rename(own)
-        for each in gone:
-            shutil.rmtree(each)
         shutil.rmtree(self.path / _REPLACED, ignore_errors=True)
 
     def _replaces(self, folder: Path) -> bool:
@@ -117,11 +116,12 @@ def stage(rows: DataFrame, path: str, contract: Contract, name: str, window: Win
 
 
 def heal(path: Path) -> None:
-    """What a run that died left: a window that was moved aside comes back, unless its successor is in place."""
-    for folder in (path / _REPLACED).glob("*/*"):
-        if not (path / folder.name).exists():
-            folder.rename(path / folder.name)
-    for left in (_STAGED, _REPLACED):
+    """What a run that died left: windows that were moved aside come back, unless their successor is in place."""
+    for aside in (path / _REPLACED).glob("*"):
+        if (path / _STAGED / aside.name).exists():
+            for folder in aside.iterdir():
+                folder.rename(path / folder.name)
+    for left in (_REPLACED, _STAGED):
         shutil.rmtree(path / left, ignore_errors=True)
 
 

@@ -20,9 +20,10 @@ from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.boundaries import read_window
-from lakelogic_assets.spark.execute import execute, hold_back
+from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.request import RunRequest, Spark
 from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
+from lakelogic_assets.spark.unread import hold_back
 from lakelogic_assets.spark.window_states import WENT_WELL
 from lakelogic_assets.spark.workspace import Workspace
 

@@ -30,6 +30,7 @@ from lakelogic_assets.report.pipeline import (
 )
 from lakelogic_assets.report.request import work_of
 from lakelogic_assets.report.run import Counts
+from lakelogic_assets.spark.compaction import keep_few_files
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.run_log import arrow_schema
@@ -46,7 +47,6 @@ _COLUMNS: dict[str, str] = {
 _SCHEMA = arrow_schema(_COLUMNS)
 _TASKS = "tasks_json"
 _FIGURES = tuple(name for name, kind in SUMMARY_COLUMNS.items() if kind not in (TEXT, TIME))
-_MANY_FILES = 64
 
 
 def pipeline_log_path(root: Path) -> str:
@@ -160,19 +160,6 @@ def _append(path: str, row: Mapping[str, Any], report: PipelineReport) -> None:
         write_deltalake(path, rows, mode="append")
         if keep_few_files(path):
             DeltaTable(path).vacuum(dry_run=False)
-
-
-def keep_few_files(path: str) -> bool:
-    """Put small files together once they are many; gives whether it did. The caller holds the table's lock.
-
-    Every row comes as a file of its own, and reading them one by one would become slow.
-    """
-    table = DeltaTable(path)
-    if len(table.file_uris()) <= _MANY_FILES:
-        return False
-    table.optimize.compact()
-    table.create_checkpoint()
-    return True
 
 
 def _ids(path: str) -> list[str]:

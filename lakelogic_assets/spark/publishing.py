@@ -13,12 +13,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.rules import DatasetRule
-from lakelogic_assets.errors import SchemaError
+from lakelogic_assets.errors import EngineError, SchemaError, TableGoneError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import DatasetRuleOutcome
 from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.driver import Held, driver_of
 from lakelogic_assets.spark.evaluation import Evaluation, judge_all
-from lakelogic_assets.spark.held_write import HeldWrite, hold
 from lakelogic_assets.spark.identifiers import column, quoted
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.masking import mask
@@ -95,8 +95,10 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
     }
     if where:
         options["replaceWhere"] = where
+    elif mode == "Overwrite" and _brings_partitions(contract):
+        options["partitionOverwriteMode"] = "dynamic"
     properties = {**table_properties(rows), **declared_properties(contract)}
-    held = hold(
+    held = driver_of(scope.spark).hold(
         rows,
         target,
         mode=mode,
@@ -104,6 +106,12 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
         partition_by=contract.materialization.partition_by,
         properties=properties,
     )
+    if "partitionOverwriteMode" in options and not _was_written(target, attempt) and held.replaces():
+        held.discard()
+        raise EngineError(
+            "Some of the new rows belong to partitions that earlier runs have filled, and a partition is replaced as a "
+            "whole: run these days by their windows, or write `materialization.strategy: append`."
+        )
     own = where or _own_window(contract, attempt)
 
     def shown(limit: int) -> DataFrame:
@@ -142,10 +150,13 @@ def _as_files(evaluation: Evaluation, scope: Scope, read: SourceRead, target: st
 def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, attempt: Attempt) -> Prepared:
     """MERGE reads its source more than once, so the evaluated rows are kept on disk until it is done."""
     evaluation = evaluation.counted()
-    staged = evaluation.good.localCheckpoint(eager=True)
+    existed = delta_log.is_table(target)
+    staged = driver_of(scope.spark).evaluated(evaluation.good)
     contract = scope.contract
 
     def commit(metadata: str) -> int:
+        if existed and not delta_log.is_table(target):
+            raise TableGoneError(f"{target} was removed while it was written; run again to make it anew.")
         batch = described(finished(staged, scope, read), contract)
         txn = Txn(attempt.app, attempt.generation, metadata)
         properties = {**table_properties(batch), **declared_properties(contract)}
@@ -200,7 +211,7 @@ def _cut_by(contract: Contract, window: Window, name: str) -> bool:
 
 
 def _judge_files(
-    held: HeldWrite,
+    held: Held,
     rows: DataFrame,
     where: str | None,
     rules: Sequence[DatasetRule],
@@ -211,11 +222,10 @@ def _judge_files(
 
     What a replacing write copies of other windows lies among the new files too, and is none of this run's rows.
     """
-    files = held.files()
     readable = _readable(rules, scope.contract) and not scope.contract.materialization.partition_by
-    if not readable or not files or table_properties(rows):
+    written = held.read() if readable and not table_properties(rows) else None
+    if written is None:
         return judge(evaluation.good, rules, scope)
-    written = scope.spark.read.schema(rows.schema).parquet(*files)
     return judge(written.where(where) if where else written, rules, scope)
 
 
@@ -234,7 +244,7 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
         return "Append", None
     if not delta_log.is_table(target):
         return ("Append" if materialization.strategy == "append" else "Overwrite"), None
-    again = delta_log.transaction_version(target, attempt.app) is not None
+    again = _was_written(target, attempt)
     there = set(scope.spark.read.format("delta").load(target).columns)
     types = {name: kind for name, kind in types_of(rows).items() if name in there}
     bounds = window_sql(types, time_candidates(contract, window), window)
@@ -248,6 +258,17 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
         return "Append", None
     # Only a window that was written before has rows to replace.
     return ("Overwrite", own) if again else ("Append", None)
+
+
+def _was_written(target: str, attempt: Attempt) -> bool:
+    return delta_log.transaction_version(target, attempt.app) is not None
+
+
+def _brings_partitions(contract: Contract) -> bool:
+    """Whether a run without a window brings some partitions anew and knows nothing of the others."""
+    materialization, source = contract.materialization, contract.source
+    reads_news = source is not None and source.load_mode != "full"
+    return materialization.strategy == "partition" and bool(materialization.partition_by) and reads_news
 
 
 def cluster(contract: Contract, spark: SparkSession, target: str) -> None:

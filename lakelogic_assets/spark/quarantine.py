@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+import pyarrow as pa
+import pyarrow.dataset as pads
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets import names
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.identifiers import column, quoted, text_literal
 from lakelogic_assets.spark.lineage import stamp
+from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.masking import mask, mask_map
 from lakelogic_assets.spark.quality.one_pass import Stage
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast, types_of
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.tally import Tally
-from lakelogic_assets.spark.windows import time_candidates, window_sql
+from lakelogic_assets.spark.windows import time_candidates, window_filter, window_sql
 
 SOURCE_COLUMN = f"{HIDDEN_PREFIX}source"
 
@@ -79,56 +85,108 @@ def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> 
 
 
 def write_quarantine(
-    rows: BadRows | None, path: str, scope: Scope, window: Window, name: str, app: str, generation: int, metadata: str
+    rows: BadRows | None,
+    path: str,
+    scope: Scope,
+    window: Window,
+    own: Sequence[str],
+    app: str,
+    generation: int,
+    metadata: str,
 ) -> int | None:
     """Replace what this window left in quarantine by what it leaves now; the version, or None when nothing changes.
 
-    `window` is what was read: rows of other windows that it reaches into were judged again and are replaced too.
+    `window` is what was read: rows of other windows that it reaches into were judged again and are replaced too. `own`
+    are its names there: the present one, and those of batches that this one stands for.
     """
-    where = _replaced(path, scope, window, name)
-    if rows is None and not _has_rows(path, scope, window, app, where):
+    if rows is None and not delta_log.is_table(path):
         return None
-    if rows is None:
-        rows_frame = scope.spark.read.format("delta").load(path).limit(0)
-    else:
-        rows_frame = _fitted(rows.frame, path, scope)
-    writer = (
-        rows_frame.write.format("delta")
-        .option("txnAppId", app)
-        .option("txnVersion", str(generation))
-        .option("userMetadata", metadata)
-        .option("mergeSchema", "true")
+    # Several contracts may share a quarantine, and each holds only the lock of its own table.
+    with table_lock(path, jvm_pid(scope.spark)):
+        replaced = _replaced(path, scope, window, own)
+        nothing = replaced.is_nothing(path)
+        looks = len(own) > 1 or not window.is_full
+        if rows is None and (nothing or not _has_rows(path, scope, app, replaced.where, looks=looks)):
+            return None
+        if rows is None:
+            rows_frame = scope.spark.read.format("delta").load(path).limit(0)
+        else:
+            rows_frame = _fitted(rows.frame, path, scope)
+        options = {"txnAppId": app, "txnVersion": str(generation), "mergeSchema": "true"}
+        return _write(rows_frame, path, None if nothing else replaced.where, options, metadata)
+
+
+def _write(rows: DataFrame, path: str, where: str | None, options: Mapping[str, str], metadata: str) -> int:
+    """Add the rows; `where` tells those that give way, None that there are none.
+
+    The plain writer would first ask the log in three jobs whether it has this very commit, which the caller knows.
+    """
+    driver = driver_of(rows.sparkSession)
+    held = driver.hold(
+        driver.storable(rows),
+        path,
+        mode="Append" if where is None else "Overwrite",
+        options=options if where is None else {**options, "replaceWhere": where},
+        properties={} if delta_log.is_table(path) else table_properties(rows),
     )
-    if delta_log.is_table(path):
-        writer.mode("overwrite").option("replaceWhere", where).save(path)
-    else:
-        for key, value in table_properties(rows_frame).items():
-            writer = writer.option(key, value)
-        writer.mode("append").save(path)
-    return delta_log.version(path)
+    return held.commit(metadata)
 
 
-def _has_rows(path: str, scope: Scope, window: Window, app: str, where: str) -> bool:
+def _has_rows(path: str, scope: Scope, app: str, where: str, *, looks: bool) -> bool:
     """Whether something of the window may be in quarantine, left by it or by another that reaches into it."""
     if delta_log.transaction_version(path, app) is not None:
         return True
     overwrites = scope.contract.quarantine.write_mode == "overwrite"
-    if (window.is_full and not overwrites) or not delta_log.is_table(path):
+    if not (looks or overwrites):
         return False
     return not scope.spark.read.format("delta").load(path).where(where).isEmpty()
 
 
-def _replaced(path: str, scope: Scope, window: Window, name: str) -> str:
-    """What the new rows stand instead of: those of the window, or with `write_mode: overwrite` all of the contract."""
-    owner = f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal('/'.join(scope.contract.key))}"
+@dataclass(frozen=True)
+class _Replaced:
+    """What the new rows stand instead of, for Spark and, where it can be said there, for a reader without it."""
+
+    where: str
+    filter: pads.Expression | None
+
+    def is_nothing(self, path: str) -> bool:
+        """Whether a look into the files is enough to know that there is no such row.
+
+        Replacing nothing takes Spark six jobs, which is most of what a small run costs; adding rows takes two.
+        """
+        if not delta_log.is_table(path):
+            return True
+        table = DeltaTable(path)
+        if not {names.QUARANTINE_CONTRACT_COLUMN, names.WINDOW_COLUMN} <= {each.name for each in table.schema().fields}:
+            return True  # the quarantine of another program
+        if self.filter is None or "://" in path or table.protocol().min_reader_version > 1:
+            return False
+        reading = pads.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+        try:
+            rows = table.to_pyarrow_dataset(parquet_read_options=reading).head(1, columns=[], filter=self.filter)
+        except pa.ArrowException:
+            return False  # Spark says what is wrong with the file
+        return bool(rows.num_rows == 0)
+
+
+def _replaced(path: str, scope: Scope, window: Window, names_of_it: Sequence[str]) -> _Replaced:
+    """Rows of the window, or with `write_mode: overwrite` all of the contract."""
+    key = "/".join(scope.contract.key)
+    owner = f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal(key)}"
+    owned = pads.field(names.QUARANTINE_CONTRACT_COLUMN) == key
     if scope.contract.quarantine.write_mode == "overwrite":
-        return owner
-    own = f"{names.WINDOW_COLUMN} = {text_literal(name)}"
-    if delta_log.is_table(path):
-        types = types_of(scope.spark.read.format("delta").load(path))
-        bounds = window_sql(types, time_candidates(scope.contract, window), window)
-        own = f"({own} OR ({bounds}))" if bounds else own
-    return f"{owner} AND {own}"
+        return _Replaced(owner, owned)
+    own = f"{names.WINDOW_COLUMN} IN ({', '.join(map(text_literal, names_of_it))})"
+    named = pads.field(names.WINDOW_COLUMN).isin(list(names_of_it))
+    if not delta_log.is_table(path):
+        return _Replaced(f"{owner} AND {own}", owned & named)
+    types = types_of(scope.spark.read.format("delta").load(path))
+    candidates = time_candidates(scope.contract, window)
+    bounds = window_sql(types, candidates, window)
+    if bounds is None:
+        return _Replaced(f"{owner} AND {own}", owned & named)
+    within = window_filter(types, candidates, window)
+    return _Replaced(f"{owner} AND ({own} OR ({bounds}))", None if within is None else owned & (named | within))
 
 
 def _fitted(frame: DataFrame, path: str, scope: Scope) -> DataFrame:

@@ -2,39 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import logging
+from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
+from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RowRuleOutcome, RunReport, SchemaFindings
 from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark.cleanup import clean_up_files
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.holds import Holds
-from lakelogic_assets.spark.intents import Intents
-from lakelogic_assets.spark.run_log import append_run
+from lakelogic_assets.spark.intents import Intent, Intents
+from lakelogic_assets.spark.run_log import append_run, is_logged
+from lakelogic_assets.spark.sources.snapshot import files_of
+from lakelogic_assets.spark.tables import Lakehouse
+
+log = logging.getLogger(__name__)
+
+_UNPUBLISHED: Final = "The run ended before it was published; its window is evaluated again."
 
 
-def recover(destination: Destination, environment: str | None) -> None:
-    """Log the runs whose target was committed, mark the others as abandoned; the caller holds the table's lock."""
+def recover(contract: Contract, lakehouse: Lakehouse, destination: Destination, environment: str | None) -> list[str]:
+    """Finish what dead runs left of a table, and say what; the caller holds the table's lock.
+
+    Runs whose target was committed are logged as what they were, the others as failed.
+    """
     intents = Intents(destination.intents, destination.target)
+    if contract.materialization.format == parquet_table.FORMAT:
+        parquet_table.heal(Path(destination.target))
+    said = []
     for intent in intents.open():
-        done = delta_log.transaction_version(destination.target, intent.app)
-        done = parquet_table.generation(destination.target, intent.app) if done is None else done
-        committed = (done or 0) >= intent.generation
-        draft = dict(intent.report)
-        if not committed:
-            draft |= {
-                "status": "failed",
-                "error": "The run ended before it was published; its window is evaluated again.",
-            }
-        report = report_from(draft)
-        append_run(destination.run_log, destination.run_files, report, environment)
-        if committed:
-            window = Window.from_dict(report.window)
-            # Whether a run without a window read everything or only news is not known any more.
-            Holds(destination.holds).release(tuple(report.contract.split("/")), window, exactly=window.is_full)
+        versions = committed_by(destination, intent)
+        report = report_from(intent.report)
+        if versions is None:
+            report = replace(report, status="failed", error=_UNPUBLISHED)
+        else:
+            written = {**report.versions_written, **versions}
+            report = replace(report, versions_written=written, table_id=delta_log.table_id(destination.target))
+        if not is_logged(destination.run_log, report.run_id, report.status):
+            append_run(destination.run_log, destination.run_files, report, environment)
+        if versions is not None:
+            _finish(contract, lakehouse, destination, report)
         intents.forget(intent.app)
+        said.append(f"{intent.app} was {'committed and is logged now' if versions is not None else 'never published'}")
+    return said
+
+
+def committed_by(destination: Destination, intent: Intent) -> dict[str, int] | None:
+    """The versions that a run committed; None when it never published anything."""
+    app, generation = intent.app, intent.generation
+    plain = parquet_table.generation(destination.target, app)
+    if (plain or 0) >= generation:
+        return {"target": generation}
+    if (delta_log.transaction_version(destination.target, app) or 0) < generation:
+        return None
+    places = {"quarantine": destination.quarantine, "target": destination.target}
+    found = {kind: _version_of(path, app, generation) for kind, path in places.items()}
+    return {kind: version for kind, version in found.items() if version is not None}
+
+
+def _version_of(path: str, app: str, generation: int) -> int | None:
+    for commit in delta_log.commits(path):
+        said = commit["metadata"] or {}
+        if (said.get("app"), said.get("generation")) == (app, generation):
+            return int(commit["version"])
+    return None
+
+
+def _finish(contract: Contract, lakehouse: Lakehouse, destination: Destination, report: RunReport) -> None:
+    """What follows a commit, for a run that did not live to do it."""
+    window = Window.from_dict(report.window)
+    # Whether a run without a window read everything or only news is not known any more.
+    Holds(destination.holds).release(contract.key, window, exactly=window.is_full)
+    files = files_of(report.watermark) or ()
+    try:
+        clean_up_files(contract, lakehouse, files, report.watermark.get("root", ""), log.warning)
+    except EngineError:  # nobody waits for it any more, and the rows are safe
+        log.warning("%s is published, and its files could not be cleaned up", report.table, exc_info=True)
 
 
 def report_from(data: dict[str, Any]) -> RunReport:

@@ -17,6 +17,8 @@ from lakelogic_assets.spark.evaluation import Evaluation
 from lakelogic_assets.spark.freshness import freshness_column, is_stamped
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
+from lakelogic_assets.spark.sources.selection import below
+from lakelogic_assets.spark.tables import fixed_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,9 @@ def watermark_state(read: SourceRead, evaluation: Evaluation) -> dict[str, Any]:
     state: dict[str, Any] = {"identity": snapshot.identity, "version": snapshot.version, "max_mtime": newest}
     if newest is not None:
         state["files_at_max"] = [file.path for file in snapshot.files if file.mtime == newest]
+        root = fixed_prefix(snapshot.description)
+        state["root"] = root
+        state["files"] = [[below(file.path, root), file.size, file.mtime] for file in snapshot.files]
     if evaluation.watermark:
         state["value"] = evaluation.watermark_value()
     return state

@@ -50,4 +50,4 @@ class RunRequest:
 
 
 def started(spark: Spark) -> SparkSession:
-    return spark if isinstance(spark, SparkSession) else spark()
+    return spark() if callable(spark) else spark

@@ -28,6 +28,7 @@ from lakelogic_assets.report.run import RunReport, Status
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.boundaries import list_as_done, listed_as_done
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.identifiers import text_literal
@@ -197,13 +198,14 @@ class Deed:
         self, path: str, mark: str, act: Callable[[SparkTable], object], transaction: tuple[str, int] | None = None
     ) -> int | None:
         """Change a table in a session of its own: left in a shared one, a name would drop the next write silently."""
-        session = self.spark.newSession()
+        driver = driver_of(self.spark)
+        session = driver.new_session(self.spark)
         session.conf.set(_METADATA, self.metadata(mark))
         if transaction is not None:
             session.conf.set(f"{_TRANSACTION}AppId", transaction[0])
             session.conf.set(f"{_TRANSACTION}Version", str(transaction[1]))
         try:
-            act(SparkTable.forPath(session, path))
+            act(driver.delta_table(session, path))
         except SparkFailure as error:
             raise EngineError(f"{self.contract.table}: {one_line(error)}") from error
         return delta_log.version(path)
@@ -223,7 +225,7 @@ def reset_contract(
     refuse_unfit(contract, destination)
     deed = Deed(contract, spark, destination, environment, pipeline_run_id)
     with table_lock(destination.target, jvm_pid(spark)):
-        recover(destination, environment)
+        recover(contract, lakehouse, destination, environment)
         plan = plan_reset(contract, lakehouse, destination, downstream)
         if plan.is_empty:
             return ResetReport(plan)
@@ -284,7 +286,7 @@ def owner_sql(contract: Contract) -> str:
 def _without_quarantined(deed: Deed, plan: ResetPlan) -> dict[str, int]:
     if not plan.quarantined:
         return {}
-    with table_lock(plan.quarantine, None):
+    with table_lock(plan.quarantine, jvm_pid(deed.spark)):
         owner = owner_sql(deed.contract)
         version = deed.change(plan.quarantine, delta_log.RESET_MARK, lambda table: table.delete(owner))
     return {"quarantine": version} if version is not None else {}

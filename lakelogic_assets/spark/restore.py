@@ -137,7 +137,7 @@ def restore_contract(
     """Make the tables what they were; runs that are undone no longer count, those before them count again."""
     deed = Deed(contract, spark, destination, environment, pipeline_run_id)
     with table_lock(destination.target, jvm_pid(spark)):
-        recover(destination, environment)
+        recover(contract, lakehouse, destination, environment)
         plan = plan_restore(contract, destination, version=version, to=to)
         written = _quarantine_restored(deed, plan)
         now = deed.change(plan.target, _MARK, lambda table: table.restoreToVersion(plan.version))
@@ -176,7 +176,7 @@ def _quarantine_restored(deed: Deed, plan: RestorePlan) -> dict[str, int]:
     writer = (then if old is not None else then.limit(0)).write.format("delta").mode("overwrite")
     writer = writer.option("replaceWhere", owner).option("userMetadata", deed.metadata(_MARK))
     try:
-        with table_lock(path, None):
+        with table_lock(path, jvm_pid(deed.spark)):
             writer.save(path)
             version = delta_log.version(path)
     except SparkFailure as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import reduce
-from operator import and_
+from operator import and_, itemgetter
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +22,7 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.files import write_atomically
 from lakelogic_assets.report.log import COLUMNS, COUNT, NUMBER, TIME, log_row
 from lakelogic_assets.report.run import RunReport
+from lakelogic_assets.spark.compaction import keep_few_files
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
 
@@ -34,16 +37,23 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
 SCHEMA = arrow_schema(COLUMNS)
 
 _REPORT = "report_json"
-_FINISHED_WITH_DATA = ("success",)
+_FINISHED_WITH_DATA = ("success", "unchanged")
+_IN_VAIN = ("failed", "blocked", "waiting")
+_REMEMBERED: Final = 5_000
+"""More files than this are not listed one by one: what is new among them is told by their times."""
 RESET: Final = "reset"
 RESTORED: Final = "restored"
 
 
 def append_run(path: str, files: Path | None, report: RunReport, environment: str | None) -> None:
     """Record a run; every process of a project may do so at the same time."""
+    if len(report.watermark.get("files", ())) > _REMEMBERED:
+        short = {name: value for name, value in report.watermark.items() if name != "files"}
+        report = replace(report, watermark=short)
     rows = pa.Table.from_pylist([log_row(report, environment)], schema=SCHEMA)
     with table_lock(path, None):
         write_deltalake(path, rows, mode="append")
+        keep_few_files(path)
     if files is not None:
         write_atomically(files / f"{report.run_id}.json", json.dumps(report.as_dict(), indent=2, default=str))
 
@@ -51,34 +61,82 @@ def append_run(path: str, files: Path | None, report: RunReport, environment: st
 def log_dataset(path: str) -> pads.Dataset:
     """The rows of a log. Each run adds a small file, and weighing the statistics of all of them takes longest."""
     table = DeltaTable(path)
-    files = table.file_uris()
+    files = [unquote(uri) for uri in table.file_uris()]
     if not files or "://" in path or table.protocol().reader_features or table.metadata().partition_columns:
         return table.to_pyarrow_dataset()
     form = pads.ParquetFileFormat(coerce_int96_timestamp_unit="us")
     return pads.dataset(files, format=form, schema=pa.schema(table.schema().to_arrow()))
 
 
-def last_success(
-    path: str, table: str, layer: str | None, domain: str | None, system: str | None
-) -> dict[str, Any] | None:
-    """The newest run that committed all there was, as its report; None when there is no log or no such run.
+def successes(
+    path: str, table: str, layer: str | None, domain: str | None, system: str | None, table_id: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """The runs that took in all there was, as their reports, the newest first; none when there is no log.
 
-    What lies behind a reset is forgotten, until a restore brings it back.
+    What lies behind a reset is forgotten, until a restore brings it back. With a `table_id`, so is what was written to
+    a former table of that name.
     """
     if not is_table(path):
-        return None
-    wanted = (*_FINISHED_WITH_DATA, RESET, RESTORED)
-    chosen = (pads.field("dataset") == table) & pads.field("status").isin(wanted)
+        return
+    chosen = pads.field("dataset") == table
     for name, value in (("data_layer", layer), ("domain", domain), ("system", system)):
         if value is not None:
             chosen &= pads.field(name) == value
-    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen).to_pylist()
-    newest_first = sorted(rows, key=lambda row: row["timestamp"], reverse=True)
-    for report in standing(json.loads(row["report_json"]) for row in newest_first):
+    found = _newest_first(path, chosen, (*_FINISHED_WITH_DATA, RESET, RESTORED), table_id)
+    for report in standing(found):
         # A window that was run again says nothing about how far the others have come.
         if report["status"] in _FINISHED_WITH_DATA and Window.from_dict(report["window"]).is_full:
-            return report
-    return None
+            yield report
+
+
+def last_success(
+    path: str, table: str, layer: str | None, domain: str | None, system: str | None
+) -> dict[str, Any] | None:
+    return next(successes(path, table, layer, domain, system), None)
+
+
+def unpublished(
+    path: str, contract: str, stands: Callable[[dict[str, Any]], bool], is_read: Callable[[dict[str, Any]], bool]
+) -> list[str]:
+    """What the runs of a contract since its last success that `stands` have read: it came to nothing.
+
+    Of a success that does not stand any more, only what `is_read` again now. A run that failed after its commit is
+    logged twice, and was not in vain.
+    """
+    if not is_table(path):
+        return []
+    found: dict[str, None] = {}
+    for report in _newest_first(path, pads.field("contract") == contract, (*_FINISHED_WITH_DATA, *_IN_VAIN)):
+        if not Window.from_dict(report["window"]).is_full:
+            continue
+        finished, identity = report["status"] in _FINISHED_WITH_DATA, report.get("watermark", {}).get("identity")
+        if finished and stands(report):
+            found.pop(identity, None)
+            break
+        if identity and (not finished or is_read(report)):
+            found[identity] = None
+    return list(found)
+
+
+def is_logged(path: str, run_id: str, status: str) -> bool:
+    chosen = (pads.field("run_id") == run_id) & (pads.field("status") == status)
+    return is_table(path) and log_dataset(path).count_rows(filter=chosen) > 0
+
+
+def _newest_first(
+    path: str, chosen: pads.Expression, statuses: Sequence[str], table_id: str | None = None
+) -> list[dict[str, Any]]:
+    """In the order of their commits: a clock may have gone back between two runs, a table's versions never do."""
+    chosen &= pads.field("status").isin([*statuses])
+    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen).to_pylist()
+    rows.sort(key=itemgetter("timestamp"), reverse=True)
+    reports = [json.loads(row[_REPORT]) for row in rows]
+    if table_id is not None:
+        reports = [report for report in reports if report.get("table_id") in (None, table_id)]
+    versions = [report.get("versions_written", {}).get("target") for report in reports]
+    if None in versions or len({report.get("table_id") for report in reports}) > 1:
+        return reports
+    return sorted(reports, key=lambda report: int(report["versions_written"]["target"]), reverse=True)
 
 
 def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | None:

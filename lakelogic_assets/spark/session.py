@@ -1,4 +1,4 @@
-"""One local Spark session with Delta, and what to do when its JVM has died."""
+"""The Spark session of a process, with Delta, and what to do when its JVM has died."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -20,14 +20,17 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from lakelogic_assets.contract.resources import SPARK_MASTER, SPARK_REMOTE
 from lakelogic_assets.errors import ProjectError
+from lakelogic_assets.names import SECRET_WORDS
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.jars import cached_jars
 from lakelogic_assets.spark.java import jvm_environment
 
 APP_NAME: Final = "lakelogic"
 
 SETTINGS: Final = {
-    "spark.master": "local[2]",
+    SPARK_MASTER: "local[2]",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Tables are found by path, so a catalogue that two processes would fight over is not wanted.
@@ -40,9 +43,6 @@ SETTINGS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
-    # Reachable from this machine only; the host name need not resolve.
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     # Without it half of the flipped bits in a Parquet page are read as data.
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     # The default counts nanoseconds, in which the year 9999 of an open version is no time that other readers know.
@@ -61,40 +61,58 @@ SETTINGS: Final = {
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
 }
 
+# Reachable from this machine only; the host name need not resolve. Executors elsewhere must find their driver.
+ONE_MACHINE: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
 # Both print the message of a failed query, values included, around any log set-up of the application.
 TALKATIVE: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _starting = threading.RLock()
+_remote: dict[str, SparkSession] = {}
+
+
+def open_session(conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session that a project's resources ask for: of a Spark Connect server, else of this process."""
+    address = (conf or {}).get(SPARK_REMOTE)
+    return remote_session(address, conf or {}) if address else local_session(conf=conf)
+
+
+def remote_session(address: str, conf: Mapping[str, str]) -> SparkSession:
+    """The session of this process at a Spark Connect server, opened anew when the server has forgotten it."""
+    from lakelogic_assets.spark.driver.connect import connected
+
+    with _starting:
+        _hush()
+        known = _remote.get(address)
+        if known is None or not session_alive(known):
+            known = _remote[address] = connected(address, SETTINGS | dict(conf))
+        return known
 
 
 def local_session(app_name: str = APP_NAME, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session of this process, started when there is none or its JVM has died.
 
-    `conf` wins over the settings here. Settings of the JVM itself, such as its memory, count only at the start.
-    The jars come from the cache: nothing is resolved and no network is needed.
+    The driver is always here; `spark.master` says where the work is done. `conf` wins over the settings here. Settings
+    of the JVM itself, such as its memory, count only at the start. The jars come from the cache, and executors fetch
+    them from the driver: nothing is resolved and no network is needed.
     """
     with _starting:
         if not _reusable():
             _forget_jvm()
-        settings = SparkConf().setAll([*(_settings() | dict(conf or {})).items()])
+        settings = SparkConf().setAll([*_settings(conf or {}).items()])
         if SparkContext._gateway is None:
             _launch_jvm(settings)
         return SparkSession.builder.appName(app_name).config(conf=settings).getOrCreate()
 
 
 def session_alive(spark: SparkSession) -> bool:
-    """Whether the JVM answers and the session is not stopped; a few milliseconds."""
-    try:
-        return not spark.sparkContext._jsc.sc().isStopped()
-    except (AttributeError, OSError, Py4JError):
-        # A stopped context has no `_jsc`; a dead JVM refuses the connection.
-        return False
+    """Whether the driver answers and the session is not stopped; a few milliseconds."""
+    return driver_of(spark).is_alive(spark)
 
 
 def jvm_pid(spark: SparkSession) -> int | None:
-    """The process of the JVM, which a lock notes beside that of Python."""
-    jvm: Any = spark._jvm
-    return int(jvm.java.lang.ProcessHandle.current().pid()) if jvm is not None else None
+    """The process of the JVM, which a lock notes beside that of Python; None where it is on another machine."""
+    return driver_of(spark).process(spark)
 
 
 def restart(app_name: str = APP_NAME, conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -116,14 +134,17 @@ def _reusable() -> bool:
         return False
 
 
-def _settings() -> dict[str, str]:
+def _settings(conf: Mapping[str, str]) -> dict[str, str]:
     log4j = Path(__file__).with_name("log4j2.properties")
-    return SETTINGS | {
+    own = SETTINGS | {
         "spark.driver.memory": os.environ.get("LAKELOGIC_DRIVER_MEMORY", "4g"),
         "spark.driver.extraJavaOptions": f'-Duser.timezone=UTC "-Dlog4j2.configurationFile={log4j.as_uri()}"',
         "spark.jars": ",".join(jar.as_uri() for jar in cached_jars()),
         "spark.sql.warehouse.dir": (_scratch() / "warehouse").as_uri(),
+        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     }
+    here = conf.get(SPARK_MASTER, own[SPARK_MASTER]).startswith("local")
+    return own | (ONE_MACHINE if here else {}) | dict(conf)
 
 
 @cache
@@ -137,16 +158,31 @@ def _scratch() -> Path:
 def _launch_jvm(settings: SparkConf) -> None:
     """Starts the JVM quietly: what it prints is shown only when asked for, or told when it does not start."""
     os.environ.update(jvm_environment())
-    for name in TALKATIVE:
-        logging.getLogger(name).disabled = True
+    _hush()
     printed = _scratch() / "jvm.log"
     with printed.open("wb") as log:
         kwargs = {} if "LAKELOGIC_SPARK_LOG_LEVEL" in os.environ else {"stderr": log}
         try:
-            gateway = launch_gateway(settings, kwargs)
+            gateway = launch_gateway(_told_in_public(settings), kwargs)
         except PySparkRuntimeError as error:
             raise ProjectError(f"Spark's JVM did not start: {_complaint(printed) or error}") from error
     SparkContext._ensure_initialized(gateway=gateway, conf=settings)
+
+
+def _told_in_public(settings: SparkConf) -> SparkConf:
+    """What the JVM is started with stands in the list of processes; secrets reach it later, through its own socket."""
+
+    def is_secret(name: str) -> bool:
+        plain = name.lower().replace(".", "_").replace("-", "_")
+        return any(word in plain for word in SECRET_WORDS)
+
+    return SparkConf().setAll([(name, value) for name, value in settings.getAll() if not is_secret(name)])
+
+
+def _hush() -> None:
+    for name in TALKATIVE:
+        # By level: whoever sets logging up by a dictionary, as Dagster does, switches disabled loggers on again.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _complaint(printed: Path) -> str:

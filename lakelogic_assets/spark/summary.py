@@ -23,9 +23,9 @@ from lakelogic_assets.errors import EngineError, LockedError, ProjectError
 from lakelogic_assets.report.files import write_atomically
 from lakelogic_assets.report.log import COUNT, NUMBER, TIME
 from lakelogic_assets.report.pipeline import SUMMARY_COLUMNS, PipelineReport, first_line, summary_row
+from lakelogic_assets.spark.compaction import keep_few_files
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
-from lakelogic_assets.spark.pipeline_log import keep_few_files
 from lakelogic_assets.spark.run_log import arrow_schema
 from lakelogic_assets.spark.tables import Lakehouse
 

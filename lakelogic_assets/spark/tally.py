@@ -6,16 +6,13 @@ makes rows of its own, a side of a join that turns out not to matter. Asked for 
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, Observation
 
-PATIENCE: Final = 30_000
-"""Milliseconds in which Spark's own messages about a finished job have certainly arrived."""
+from lakelogic_assets.spark.driver import driver_of
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,11 @@ class Tally:
 
     @cached_property
     def get(self) -> dict[str, Any]:
-        if self._was_taken():
+        spark = self.frame.sparkSession
+        if driver_of(spark).was_taken(spark, self.observation):
             return dict(self.observation.get)
         row = self.frame.agg(*self.measures).first()
         return row.asDict(recursive=False) if row else {}
-
-    def _was_taken(self) -> bool:
-        future: Any = self.observation._jo.future()  # type: ignore[union-attr]
-        if not future.isCompleted():
-            # The job is over, but what Spark tells about it comes by a queue.
-            queue: Any = self.frame.sparkSession.sparkContext._jsc.sc().listenerBus()
-            with contextlib.suppress(Py4JJavaError):
-                queue.waitUntilEmpty(PATIENCE)
-        return bool(future.isCompleted())
 
 
 def tallied(frame: DataFrame, *measures: Column) -> tuple[DataFrame, Tally]:

@@ -12,6 +12,7 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.report.run import Counts, RunReport
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.evaluation import evaluate_source, judge_all
 from lakelogic_assets.spark.execute import new_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
@@ -44,10 +45,11 @@ def _judged(
     read = read_given(scope, request.frame)
     evaluation = evaluate_source(read, scope, request.external_logic)
     # Kept on disk, so that what the caller looks at is what was counted.
-    staged = evaluation.good.localCheckpoint(eager=True)
+    driver = driver_of(scope.spark)
+    staged = driver.evaluated(evaluation.good)
     source, good, failed = evaluation.counts()
     rows = bad_rows(evaluation.bad_stages(failed), scope, read, "validate")
-    bad = rows.frame.localCheckpoint(eager=True) if rows else _no_bad_rows(request.frame, scope.spark)
+    bad = driver.evaluated(rows.frame) if rows else _no_bad_rows(request.frame, scope.spark)
     failures = rows.failures() if rows else {}
     report = replace(
         blank_report(scope, None, request.window),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import reduce
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.dataset as pads
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
@@ -115,9 +119,42 @@ def _bounds(name: str, kind: str, window: Window) -> list[str]:
     if kind == "date" and days is not None:
         first, after = (f"DATE'{day.isoformat()}'" if day else None for day in days)
     else:
+        said = name
         name = name if kind == "timestamp" else f"TRY_CAST({name} AS TIMESTAMP)"
         first, after = (_timestamp(moment) if moment else None for moment in (window.start, window.end))
+        if kind == "string" and days is not None and window.zone != "UTC":
+            return [
+                _bound_of_text(said, sign, day, moment)
+                for sign, day, moment in zip((">=", "<"), days, (first, after), strict=True)
+                if day and moment
+            ]
     return [f"{name} {sign} {bound}" for sign, bound in ((">=", first), ("<", after)) if bound]
+
+
+def _bound_of_text(name: str, sign: str, day: date, moment: str) -> str:
+    """A text that is a mere day is a day of the window's zone, as it is when it is read."""
+    is_day = f"LENGTH(TRIM({name})) <= {_A_DAY}"
+    return (
+        f"CASE WHEN {is_day} THEN TRY_CAST({name} AS DATE) {sign} DATE'{day.isoformat()}'"
+        f" ELSE TRY_CAST({name} AS TIMESTAMP) {sign} {moment} END"
+    )
+
+
+def window_filter(types: Mapping[str, str], candidates: Sequence[str], window: Window) -> pads.Expression | None:
+    """The same as `window_sql` for a reader without Spark; None where it cannot be said there."""
+    if window.is_full or window.values:
+        return None
+    found = time_column(types, candidates)
+    days, moments = window.local_days, (window.start, window.end)
+    if found is None or types[found] not in ("date", "timestamp") or (types[found] == "date" and days is None):
+        return None
+    first, after = (
+        [pa.scalar(day, pa.date32()) if day else None for day in days]
+        if types[found] == "date" and days
+        else [pa.scalar(moment, pa.timestamp("us", "UTC")) if moment else None for moment in moments]
+    )
+    tests = [*([pads.field(found) >= first] if first else []), *([pads.field(found) < after] if after else [])]
+    return reduce(operator.and_, tests)
 
 
 def _timestamp(moment: datetime) -> str:

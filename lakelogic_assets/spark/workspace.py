@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.resources import Declarations, ExternalLogicPolicy, load_declarations
-from lakelogic_assets.errors import ContractError
+from lakelogic_assets.contract.resources import Declarations, ExternalLogicPolicy, Orchestration, load_declarations
+from lakelogic_assets.contract.roots import declared_folders
+from lakelogic_assets.errors import ContractError, ProjectError
+from lakelogic_assets.plan.request import RunPolicy
 from lakelogic_assets.project import Project
 from lakelogic_assets.spark.destination import Destination, destination
-from lakelogic_assets.spark.tables import Lakehouse
+from lakelogic_assets.spark.tables import Lakehouse, is_uri
 
 DEFAULT_LAKE = ".lakehouse"
 
@@ -34,6 +36,11 @@ class Workspace:
     def root(self) -> Path:
         """The folder that holds all tables."""
         said = self.declarations.values.get("storage_root") or DEFAULT_LAKE
+        if is_uri(said):
+            raise ProjectError(
+                f"`storage_root` is the address {said}, but the run log, the locks and the notes of runs need a folder:"
+                " name one that all machines mount, and single tables elsewhere by `materialization.target_path`."
+            )
         return Path(said) if Path(said).is_absolute() else self.project.root / said
 
     @property
@@ -46,13 +53,32 @@ class Workspace:
 
     @property
     def spark_conf(self) -> Mapping[str, str]:
+        """Where Spark works and how, as the active resource says; empty where nothing is said."""
         active = self.declarations.active
-        conf = active.spark.conf if active else {}
-        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in conf.items()}
+        return active.spark.settings if active else {}
 
-    def lakehouse(self, contract: Contract) -> Lakehouse:
-        folder = contract.place.path.parent if contract.place.path else None
-        return Lakehouse(self.root, project_root=self.project.root, contract_folder=folder)
+    @property
+    def usual_policy(self) -> RunPolicy:
+        """How runs go here when nobody says otherwise."""
+        active = self.declarations.active
+        said = active.dagster if active else Orchestration()
+        return RunPolicy(retries=said.retries, retry_seconds=said.retry_seconds)
+
+    @cached_property
+    def elsewhere(self) -> tuple[Path, ...]:
+        """Folders outside of project and lake that contracts may name."""
+        said = {**self.declarations.values, **self.project.values}
+        return declared_folders(said, os.environ, self.project.root)
+
+    def lakehouse(self, contract: Contract | None = None) -> Lakehouse:
+        folder = contract.place.path.parent if contract and contract.place.path else None
+        return Lakehouse(
+            self.root,
+            project_root=self.project.root,
+            contract_folder=folder,
+            elsewhere=self.elsewhere,
+            reads_anywhere=self.project.stands_alone,
+        )
 
     def destination(self, contract: Contract, target: Path | None = None) -> Destination:
         return destination(contract, self.lakehouse(contract), target)

@@ -87,7 +87,6 @@ def test_a_source_decides_where_its_files_lie(
         ({"type": "api"}, "its source is api"),
         ({"type": "database", "query": "SELECT 1"}, "its source is database"),
         ({"path": "s3a://bucket/things"}, "s3a://bucket/things is outside of the storage root"),
-        ({"path": "../things"}, "../things is outside of the storage root"),
         ({"path": "other/things"}, "other/things is outside of the storage root"),
         ({"format": "xlsx"}, "files of the format xlsx are not made"),
         ({"format": "pdf"}, "no pattern tells what its documents say"),
@@ -100,6 +99,17 @@ def test_a_contract_that_gets_no_files_is_told_why(tmp_path: Path, source: dict[
     assert [each.why for each in report.skipped] == [why]
     assert report.files == ()
     assert not (tmp_path / "lake").exists()
+
+
+def test_a_contract_that_leads_out_of_the_project_gets_no_files_and_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    write_contract(tmp_path / "project", "bronze_things", {"path": "../things"})
+    project = Project(tmp_path / "project", "local")
+    registry = load_project(project, {})
+    assert [problem.code for problem in registry.errors] == ["LL603"]
+    report = make_landing_data(registry, project, storage_root=tmp_path / "project/lake", rows=10, days=DAYS)
+    assert report.files == ()
+    assert not (tmp_path / "things").exists()
 
 
 def test_a_link_out_of_the_storage_root_is_not_followed(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.project import Project, shipped_example
+from tests.spark.mesh_files import write_mesh
 
 DAYS = [date(2026, 2, 1) + timedelta(days=day) for day in range(14)]
 
@@ -170,3 +171,8 @@ server: {mode: ingest, cast_to_string: true}
     assert faults_of(registry, "bronze_things") == {
         "thing_id: missing", "weight: out of range", "weight: unparsable", "colour: unknown value", "duplicate row",
     }  # fmt: skip
+
+
+def test_a_copy_breaks_no_rule_about_rows_that_a_program_makes(tmp_path: Path) -> None:
+    mesh = load_project(Project(write_mesh(tmp_path), "local_spark"), {})
+    assert not any("date_key_unique" in fault for fault in faults_of(mesh, "gold_calendar_dim_date"))

@@ -30,6 +30,13 @@ _STORAGE = """
     notifications_enabled: false
 """
 
+
+def system_file(domain: str, system: str, rest: str) -> str:
+    """A `_system.yaml` with the storage and environments that all of them share."""
+    parts = (f"domain: {domain}\nsystem: {system}", _STORAGE, rest, _ENVIRONMENTS)
+    return "\n".join(textwrap.dedent(part).strip("\n") for part in parts) + "\n"
+
+
 FILES = {
     "rides/_domain.yaml": """
         domain: rides

@@ -46,3 +46,5 @@ def test_the_example_runs_end_to_end_and_a_second_run_finds_nothing_new(
     assert {progress.state for progress in second.values()} == {"done"}
     again = {key[-1]: progress.result.status for key, progress in second.items() if progress.result}
     assert {again[name] for name in again if name.startswith("bronze")} == {"no_new_data"}
+    keyed = {each.table for each in registry if each.materialization.strategy in ("merge", "scd2")}
+    assert {again[name] for name in again if name in keyed} <= {"no_new_data", "unchanged"}

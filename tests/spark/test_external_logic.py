@@ -258,7 +258,7 @@ def test_a_file_that_does_not_end_is_stopped(project: Project, monkeypatch: pyte
     begun = time.monotonic()
     with pytest.raises(EngineError, match=r"was stopped after 0\.5 seconds"):
         project.run("def run():\n    while True:\n        sum(range(1000))")
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
     monkeypatch.setenv("LAKELOGIC_EXTERNAL_LOGIC_TIMEOUT", "soon")
     with pytest.raises(ProjectError, match="not a number of seconds"):
         project.run("def run(): return []")

@@ -27,7 +27,7 @@ def test_a_second_writer_waits_until_the_first_is_done(tmp_path: Path) -> None:
         other.start()
         time.sleep(0.2)
         order.append("first")
-    other.join(timeout=10)
+    other.join(timeout=120)
     assert order == ["first", "second"]
 
 
@@ -51,8 +51,8 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     child.wait()
     child.stdout.close()
     started = time.monotonic()
-    with table_lock(table, None, timeout=5):
-        assert time.monotonic() - started < 5
+    with table_lock(table, None, timeout=60):
+        assert time.monotonic() - started < 60
 
 
 def test_an_intent_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
@@ -68,10 +68,12 @@ def test_intents_of_other_tables_are_not_seen(tmp_path: Path) -> None:
     assert list(Intents(tmp_path, "/lake/b").open()) == []
 
 
-def test_an_intent_that_was_cut_off_is_removed(tmp_path: Path) -> None:
+def test_an_intent_that_the_disk_has_damaged_is_kept_for_the_doctor(tmp_path: Path) -> None:
     intents = Intents(tmp_path, "/lake/t")
     intents.note(Intent("c|full", 1, "/lake/t", {}))
     file = next(intents.folder.glob("*.json"))
     file.write_text(json.dumps({"app": "x"})[:-3])
     assert list(intents.open()) == []
-    assert not file.exists()
+    assert intents.damaged() == [file]
+    intents.note(Intent("c|full", 2, "/lake/t", {}))
+    assert intents.damaged() == []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from lakelogic_assets.spark.request import RunRequest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from lakelogic_assets.report.run import RunReport
     from tests.spark.conftest import Sandbox
@@ -104,15 +103,21 @@ def test_an_incremental_run_with_nothing_new_starts_no_job(sandbox: Sandbox) -> 
     assert statuses == ["no_new_data"]
 
 
+def work_of(spark: SparkSession) -> float:
+    """Seconds of a core that the JVM has used, which do not grow while others use the machine."""
+    jvm: Any = spark._jvm
+    return float(jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get().toMillis() / 1000)
+
+
 def test_two_hundred_columns_and_180_rules_are_planned_in_seconds(sandbox: Sandbox) -> None:
     fields = "".join(f"    - {{name: c{n}, type: int}}\n" for n in range(200))
     rules = "".join(f"    - {{name: r{n}, sql: c{n} IS NULL OR c{n} > c{n + 1} - 5}}\n" for n in range(180))
     text = f"model:\n  fields:\n{fields}quality:\n  row_rules:\n{rules}"
     row = tuple(str(n) for n in range(200))
-    started = time.monotonic()
+    before = work_of(sandbox.spark)
     outcome = sandbox.validate(text, [row], ", ".join(f"c{n} string" for n in range(200)))
     assert outcome.report.counts.good == 1
-    assert time.monotonic() - started < 60
+    assert work_of(sandbox.spark) - before < 60
 
 
 def test_filters_and_columns_reach_the_scan(sandbox: Sandbox) -> None:
@@ -162,7 +167,7 @@ def test_where_the_source_counts_itself_rules_and_split_are_one_loop(sandbox: Sa
 
 
 def test_a_file_that_changes_while_it_is_read_ends_the_run(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lakelogic_assets.spark import execute as running
+    from lakelogic_assets.spark import delivery as running
 
     folder = write_rows(sandbox, sandbox.spark.range(100).selectExpr("id", "id AS v"))
     whole = running.write_quarantine

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import Window
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.audit import audit
 
 if TYPE_CHECKING:
@@ -72,15 +73,41 @@ def test_a_blocked_window_leaves_what_was_there(sandbox: Sandbox) -> None:
     assert ids(sandbox, APPEND) == [1]
 
 
-def test_what_a_killed_run_moved_aside_comes_back(sandbox: Sandbox) -> None:
-    sandbox.run(APPEND, [(1, 1.0)], SCHEMA, window=ONE)
-    target = Path(sandbox.processor(APPEND).destination.target)
-    (window,) = target.glob("_lakelogic_window=*")
-    aside = target / "_replaced" / "x"
-    aside.mkdir(parents=True)
-    window.rename(aside / window.name)
-    sandbox.run(APPEND, [(3, 1.0)], SCHEMA, window=TWO)
-    assert ids(sandbox, APPEND) == [1, 3]
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("renames", range(4))
+def test_a_window_that_covers_others_replaces_all_of_them_or_none(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    """Two days and the window of both are moved: a kill may come before each of the three moves, or after the last."""
+    both = Window.range("2026-02-01", "2026-02-03")
+    sandbox.run(OVERWRITE, [(1, 1.0)], SCHEMA, window=ONE)
+    sandbox.run(OVERWRITE, [(2, 1.0)], SCHEMA, window=TWO)
+    rename, rmtree, moves = Path.rename, shutil.rmtree, []
+
+    def moved(path: Path, target: Path) -> Path:
+        if "_lakelogic_window=" in str(target):
+            if len(moves) == renames:
+                raise Killed
+            moves.append(target)
+        return rename(path, target)
+
+    def removed(path: Path, **options: Any) -> None:
+        if len(moves) == renames:
+            raise Killed
+        rmtree(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", moved)
+        patched.setattr(shutil, "rmtree", removed if renames else rmtree)
+        with pytest.raises(Killed):
+            sandbox.run(OVERWRITE, [(3, 1.0)], SCHEMA, window=both)
+    parquet_table.heal(Path(sandbox.processor(OVERWRITE).destination.target))
+    assert ids(sandbox, OVERWRITE) == ([1, 2] if renames < 3 else [3])
+    sandbox.run(OVERWRITE, [(4, 1.0)], SCHEMA, window=both)
+    assert ids(sandbox, OVERWRITE) == [4]
 
 
 def test_a_contract_reads_the_files_of_another_by_name(sandbox: Sandbox) -> None:

@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from lakelogic_assets.errors import NotFoundError
 from lakelogic_assets.report.pipeline import PipelineReport, TaskLine, TaskStatus, pipeline_report
 from lakelogic_assets.report.run import Counts, RunReport
-from lakelogic_assets.spark import pipeline_log
+from lakelogic_assets.spark import compaction, pipeline_log
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.pipeline_log import (
     find,
@@ -209,7 +209,7 @@ def test_a_writer_waits_for_the_one_before(log: str) -> None:
 
 
 def test_a_log_of_many_runs_stays_a_few_files(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_log, "_MANY_FILES", 5)
+    monkeypatch.setattr(compaction, "_MANY_FILES", 5)
     for number in range(8):
         noted(log, made(f"p{number}", "success", minute=number))
     assert len(DeltaTable(log).file_uris()) <= 5

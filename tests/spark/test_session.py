@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import logging.config
 import subprocess
 import sys
 import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark import SparkConf
 from pyspark.errors import PySparkException
 
-from lakelogic_assets.spark.session import SETTINGS, local_session, session_alive
+from lakelogic_assets.spark.session import ONE_MACHINE, SETTINGS, _told_in_public, local_session, session_alive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +24,17 @@ def test_a_process_has_one_session(spark: SparkSession) -> None:
 
 def test_every_setting_arrives(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
-    assert {key: conf.get(key) for key in SETTINGS} == SETTINGS
+    wanted = SETTINGS | ONE_MACHINE
+    assert {key: conf.get(key) for key in wanted} == wanted
+
+
+def test_no_secret_stands_in_the_list_of_processes() -> None:
+    told = {"spark.master": "local", "spark.driver.memory": "1g"}
+    secret = ("spark.hadoop.fs.s3a.secret.key", "spark.hadoop.fs.s3a.access.key", "spark.hadoop.fs.azure.account.key.x",
+              "spark.authenticate.secret", "spark.ssl.keyPassword", "spark.hadoop.fs.s3a.session.token")  # fmt: skip
+    made = _told_in_public(SparkConf(loadDefaults=False).setAll([*told.items(), *((name, "x") for name in secret)]))
+    assert {name: made.get(name) for name in told} == told
+    assert not any(made.contains(name) for name in secret)
 
 
 def test_a_delta_table_can_be_written_merged_and_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -44,6 +56,7 @@ def test_a_date_is_a_date_in_utc(spark: SparkSession) -> None:
 
 
 def test_a_failed_query_prints_no_values(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})  # as Dagster does in every run
     with pytest.raises(PySparkException):
         spark.sql("SELECT cast(concat('secret', id) AS int) FROM range(3)").collect()
     captured = capfd.readouterr()

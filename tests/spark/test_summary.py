@@ -21,7 +21,7 @@ from deltalake import DeltaTable, write_deltalake
 from lakelogic_assets.errors import EngineError, LockedError, ProjectError
 from lakelogic_assets.report.pipeline import SUMMARY_COLUMNS, PipelineReport, TaskLine, pipeline_report, summary_row
 from lakelogic_assets.report.run import Counts
-from lakelogic_assets.spark import pipeline_log, summary
+from lakelogic_assets.spark import compaction, summary
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.summary import check_backend, write_summary
 from lakelogic_assets.spark.tables import Lakehouse
@@ -103,7 +103,7 @@ def test_a_delta_table_is_where_a_contract_would_have_it(lake: Lakehouse) -> Non
 
 
 def test_a_delta_table_of_many_runs_stays_a_few_files(lake: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_log, "_MANY_FILES", 3)
+    monkeypatch.setattr(compaction, "_MANY_FILES", 3)
     places = {write_summary(made(f"p{number}"), lake) for number in range(8)}
     (place,) = places
     assert len(DeltaTable(place).file_uris()) <= 3

@@ -57,6 +57,16 @@ def test_a_column_of_dates_is_cut_by_the_days_of_the_windows_zone(sandbox: Sandb
     assert report.window.get("zone", "UTC") == zone
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_days_that_are_text_are_days_of_the_windows_zone_in_what_is_replaced_too(sandbox: Sandbox, zone: str) -> None:
+    text = APPEND.replace("type: date", "type: string")
+    assert text != APPEND
+    land(sandbox)
+    for day in ("2026-02-04", "2026-02-03", "2026-02-03"):
+        sandbox.processor(text).run(window=Window.day(day, zone))
+    assert sorted(row[0] for row in sandbox.target(text, "id")) == [1, 2, 11, 12]
+
+
 def test_a_day_appended_after_a_range_that_holds_it_leaves_one_copy(sandbox: Sandbox) -> None:
     land(sandbox)
     sandbox.processor(APPEND).run(window=Window.range(DAYS[0], DAYS[2]))

@@ -85,8 +85,8 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
 
 def _notices_copies(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> bool:
     """Whether a rule wants every key once and nothing removes a second one before."""
-    if not isinstance(rule.test, Unique):
-        return False
+    if not isinstance(rule.test, Unique) or judge.external_logic is not None:
+        return False  # a program makes the rows that such a rule is about
     removing = (ops.Deduplicate, ops.DeduplicateByLatest)
     steps = [*judge.transformations, *contract.transformations]
     traced = (trace_to_file(judge, contract, name) for name in rule.columns)

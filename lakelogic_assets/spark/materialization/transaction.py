@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from lakelogic_assets.contract.materialization import Materialization
 from lakelogic_assets.errors import SchemaError, WriteDroppedError
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver import Clauses, driver_of
 from lakelogic_assets.spark.identifiers import find_column, quoted
 from lakelogic_assets.spark.materialization.keys import column_of
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
@@ -29,6 +29,17 @@ class Txn:
     app_id: str
     version: int
     user_metadata: str
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What a session must hold for its next MERGE to carry the name."""
+        return {
+            "spark.databricks.delta.write.txnAppId": self.app_id,
+            "spark.databricks.delta.write.txnVersion": str(self.version),
+            "spark.databricks.delta.commitInfo.userMetadata": self.user_metadata,
+            # The changes are evaluated already; Delta would otherwise write them to disk once more.
+            "spark.databricks.delta.merge.materializeSource": "none",
+        }
 
 
 def refuse_repeated(path: str, txn: Txn) -> None:
@@ -53,7 +64,7 @@ def create_table(
     rows: DataFrame, path: str, txn: Txn, materialization: Materialization, properties: Mapping[str, str]
 ) -> int:
     """The first commit of a table; its version."""
-    writer = rows.write.format("delta").mode("errorifexists").options(**properties)
+    writer = driver_of(rows.sparkSession).storable(rows).write.format("delta").mode("error").options(**properties)
     writer = writer.option("txnAppId", txn.app_id).option("txnVersion", str(txn.version))
     writer = writer.option("userMetadata", txn.user_metadata)
     if materialization.partition_by:
@@ -61,7 +72,7 @@ def create_table(
     elif materialization.cluster_by:
         writer = writer.clusterBy(*materialization.cluster_by)
     writer.save(path)
-    return _committed(path, txn)
+    return committed(path, txn)
 
 
 def merge_changes(
@@ -74,47 +85,36 @@ def merge_changes(
     matched_on: Column,
     fixed: Sequence[str],
 ) -> int:
-    """Insert, update and delete as each row's `ACTION` says, in one commit; its version.
+    """Insert, update and delete as each row's `ACTION` says, in one commit; the version that the table then has.
 
     `matched_on` pairs a table row `t` with a change `s`; `actions` are those that occur among the changes. Columns
-    that the table does not have yet are added to it; `fixed` ones are never updated. Without changes there is still a
-    commit, which proves that the window was done.
+    that the table does not have yet are added to it; `fixed` ones are never updated. Without changes there is no
+    commit: readers and whatever is made from the table find it as it was.
     """
-    session = _session_of(spark, txn)
-    table = DeltaTable.forPath(session, path)
     written = [name for name in changes.columns if not name.startswith(HIDDEN_PREFIX)]
-    values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in written}
+    values = {quoted(name): f"s.{quoted(name)}" for name in written}
     kept = {quoted(name).casefold() for name in fixed}
-    known = {name.casefold() for name in table.toDF().columns}
+    known = {name.casefold() for name in spark.read.format("delta").load(path).columns}
     if not known.issuperset(name.casefold() for name in written):
         # A column is added by a clause that writes it, even where no row has a value for it yet.
         actions = {*actions, INSERT}
+    there = delta_log.version(path)
+    if not actions and there is not None:
+        return there
     action = column_of("s", ACTION)
-    merge = table.alias("t").merge(changes.alias("s"), matched_on).withSchemaEvolution()
+    updated = {name: value for name, value in values.items() if name.casefold() not in kept}
     # Clauses that no row needs are left out: with two hundred columns each costs seconds.
-    if DELETE in actions or not actions:
-        merge = merge.whenMatchedDelete(action == DELETE)
-    if UPDATE in actions:
-        updated = {name: value for name, value in values.items() if name.casefold() not in kept}
-        merge = merge.whenMatchedUpdate(action == UPDATE, set=updated)
-    if INSERT in actions:
-        merge = merge.whenNotMatchedInsert(action == INSERT, values=values)
-    merge.execute()
-    return _committed(path, txn)
+    clauses = Clauses(
+        matched_on,
+        delete=action == DELETE if DELETE in actions else None,
+        update=(action == UPDATE, updated) if UPDATE in actions else None,
+        insert=(action == INSERT, values) if INSERT in actions else None,
+    )
+    driver_of(spark).merge(spark, changes, path, txn, clauses)
+    return committed(path, txn)
 
 
-def _session_of(spark: SparkSession, txn: Txn) -> SparkSession:
-    """A session for one write: left in a shared one, the name would make Delta drop the next write silently."""
-    session = spark.newSession()
-    session.conf.set("spark.databricks.delta.write.txnAppId", txn.app_id)
-    session.conf.set("spark.databricks.delta.write.txnVersion", str(txn.version))
-    session.conf.set("spark.databricks.delta.commitInfo.userMetadata", txn.user_metadata)
-    # The changes are evaluated already; Delta would otherwise write them to disk once more.
-    session.conf.set("spark.databricks.delta.merge.materializeSource", "none")
-    return session
-
-
-def _committed(path: str, txn: Txn) -> int:
+def committed(path: str, txn: Txn) -> int:
     """The version that holds the transaction, read back from the log."""
     if delta_log.transaction_version(path, txn.app_id) == txn.version:
         for commit in delta_log.commits(path, _RECENT):

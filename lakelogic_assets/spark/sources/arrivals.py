@@ -24,14 +24,14 @@ def arrivals(contract: Contract, lakehouse: Lakehouse, since: float | None = Non
     source = contract.source
     if source is None or source.table is not None or not source.path:
         return ()
-    place = lakehouse.file_path(source.path)
+    place = lakehouse.source_path(source.path)
     if is_uri(place):
         return ()
     layout = DateLayout(source.partition.format) if source.partition else None
     root = fixed_prefix(place).rstrip("/") + "/"
     found = [
         Arrival(file.path, file.mtime, layout.span(file.path.removeprefix(root)) if layout else None)
-        for file in landed_files(source, place)
+        for file in landed_files(source, place, lakehouse)
         if since is None or file.mtime > since
     ]
     return tuple(sorted(found, key=lambda arrival: (arrival.mtime, arrival.path)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.errors import NotFoundError
+from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.snapshot import Boundary, SourceRead, SourceSnapshot
@@ -29,19 +31,9 @@ def read_delta(scope: Scope, path: str, name: str, boundary: Boundary) -> Source
     snapshot = SourceSnapshot(version=last, first_version=first, description=path)
     if first is None or snapshot.is_empty:
         frame = scope.lakehouse.read(scope.spark, path, last)
-        rows = 0 if snapshot.is_empty else _known_rows(path, last)
+        rows = 0 if snapshot.is_empty else delta_log.known_rows(DeltaTable(path, version=last))
         return SourceRead(frame.limit(0) if snapshot.is_empty else frame, name, snapshot, rows=rows)
     return SourceRead(_changes(scope, path, first, last), name, snapshot)
-
-
-def _known_rows(path: str, version: int) -> int | None:
-    """How many rows the log says there are; None where files have no statistics or rows that were deleted in place."""
-    table = DeltaTable(path, version=version)
-    if "deletionVectors" in (table.protocol().reader_features or ()):
-        return None
-    counts: list[int | None] = table.get_add_actions(flatten=True).column("num_records").to_pylist()
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 def _changes(scope: Scope, path: str, first: int, last: int) -> DataFrame:
@@ -49,62 +41,22 @@ def _changes(scope: Scope, path: str, first: int, last: int) -> DataFrame:
     if first <= 0:
         return scope.lakehouse.read(scope.spark, path, last)
     source = scope.contract.source
-    if _has_feed(scope, path, first):
+    if _has_feed(path, first):
         reader = scope.spark.read.format("delta").option("readChangeFeed", "true")
         feed = reader.option("startingVersion", first).option("endingVersion", last).load(path)
         if source is not None and source.cdc_op_field in _FEED_COLUMNS:
             return feed  # the contract itself says what each kind of change means
         return feed.where(column(CHANGE_TYPE).isin(*_ARRIVING)).drop(*_FEED_COLUMNS)
-    added = _added_rows(scope.spark, path, first, last)
+    added = driver_of(scope.spark).added_rows(scope.spark, path, first, last)
     if added is not None:
         return added
     scope.warn(f"{path} has no change data feed, so its versions {first - 1} and {last} are compared row by row.")
     return scope.lakehouse.read(scope.spark, path, last).exceptAll(scope.lakehouse.read(scope.spark, path, first - 1))
 
 
-def _has_feed(scope: Scope, path: str, first: int) -> bool:
+def _has_feed(path: str, first: int) -> bool:
     """Whether changes were recorded from the first version on: the table must have had the property before it."""
-    log = _delta_log(scope.spark, path)
-    snapshot = log.getSnapshotAt(first - 1, *_snapshot_defaults(log))
-    return str(snapshot.metadata().configuration().get(_FEED_PROPERTY)).lower() == "some(true)"
-
-
-def _added_rows(spark: SparkSession, path: str, first: int, last: int) -> DataFrame | None:
-    """The rows of the files that were added; None where some commit also took rows away or rewrote them."""
-    log = _delta_log(spark, path)
-    files = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
-    commits = log.getChanges(first, getattr(log, "getChanges$default$2")(), getattr(log, "getChanges$default$3")())
-    while commits.hasNext():
-        commit = commits.next()
-        if commit._1() > last:
-            break
-        actions = commit._2().iterator()
-        while actions.hasNext():
-            action = actions.next()
-            kind = action.getClass().getSimpleName()
-            if kind == "RemoveFile" and action.dataChange():
-                return None
-            if kind == "AddFile" and action.dataChange():
-                files.add(action)
-    snapshot = log.getSnapshotAt(last, *_snapshot_defaults(log))
-    added = _sequence(spark, files)
-    defaults = [getattr(log, f"createDataFrame$default${index}")() for index in (3, 4)]
-    return DataFrame(log.createDataFrame(snapshot, added, *defaults), spark)
-
-
-def _delta_log(spark: SparkSession, path: str) -> Any:
-    jvm: Any = spark._jvm
-    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
-
-
-def _snapshot_defaults(log: Any) -> list[Any]:
-    names = [name for name in dir(log) if name.startswith("getSnapshotAt$default$")]
-    return [getattr(log, name)() for name in sorted(names)]
-
-
-def _sequence(spark: SparkSession, items: Any) -> Any:
-    jvm: Any = spark._jvm
-    return jvm.org.apache.spark.api.python.PythonUtils.toSeq(items)
+    return DeltaTable(path, version=first - 1).metadata().configuration.get(_FEED_PROPERTY, "").lower() == "true"
 
 
 def equals(name: str, value: Any, frame: DataFrame) -> Any:

@@ -21,6 +21,7 @@ from lakelogic_assets.spark.sources.arrow_types import Reading, reading_of
 from lakelogic_assets.spark.sources.reader import file_column, reader, without_engine_options
 from lakelogic_assets.spark.sources.snapshot import SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
+from lakelogic_assets.spark.sources.widths import most_columns, refuse_too_wide
 
 _SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
 _AVRO_MAGIC: Final = b"Obj\x01"
@@ -62,6 +63,7 @@ def read_columnar(
     shapes: dict[str, Shape] = {}
     for file in files:
         shape = _looked_at(look, file)
+        refuse_too_wide(len(shape.names), file.path, most_columns(options))
         folders = folders_of(file.path, root)
         refuse_doubles([*shape.names, *folders.keys], file.path)
         shapes[shape.key] = shape

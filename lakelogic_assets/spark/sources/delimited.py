@@ -21,6 +21,7 @@ from lakelogic_assets.spark.sources.heads import encoding_of, first_line, head
 from lakelogic_assets.spark.sources.reader import file_column, reader, without_engine_options
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
+from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, refuse_too_wide
 
 _LOOKED_AT_ONE_BY_ONE: Final = 200
 REPLACEMENT: Final = "\ufffd"
@@ -129,6 +130,9 @@ def _group(file: FileStat, dialect: Dialect, root: str, positional: Sequence[str
         names = tuple(cell or f"_c{index}" for index, cell in enumerate(cells))
     else:
         names = tuple(positional) or tuple(f"_c{index}" for index in range(len(cells)))
+    refuse_too_wide(len(names), file.path, most_columns(dialect.options))
+    if not (dialect.is_multiline or encoding in _WIDE):
+        refuse_endless_lines(file)
     folders = folders_of(file.path, root)
     refuse_doubles([*names, *folders.keys], file.path)
     return _Group(names, encoding, folders)

@@ -20,6 +20,7 @@ from lakelogic_assets.spark.sources.json_files import read_json
 from lakelogic_assets.spark.sources.reader import NOWHERE, corrupt_column, file_column, reader, without_engine_options
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import together, union
+from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, schema_within
 from lakelogic_assets.spark.tables import fixed_prefix
 
 FORMATS: Final = {
@@ -105,6 +106,8 @@ def _read_listed(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]
             frame = _plain(spark, chosen, files, "binaryFile")
             return frame.withColumn("path", column(SOURCE_PATH))
         case _:
+            for file in files:
+                refuse_endless_lines(file)
             return _plain(spark, chosen, files, "text")
 
 
@@ -131,11 +134,12 @@ def _read_xml(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]) -
         "columnNameOfCorruptRecord": CORRUPT,
         "mode": "PERMISSIVE",
     }
-    return union([_read_xml_together(spark, settings, each) for each in together(paths)])
+    most = most_columns(chosen.options)
+    return union([_read_xml_together(spark, settings, each, most) for each in together(paths)])
 
 
-def _read_xml_together(spark: SparkSession, settings: Mapping[str, str], paths: list[str]) -> DataFrame:
-    content = reader(spark, settings).format("xml").load(paths).schema
+def _read_xml_together(spark: SparkSession, settings: Mapping[str, str], paths: list[str], most: int) -> DataFrame:
+    content = schema_within(reader(spark, settings).format("xml").load(paths), paths, most)
     fields = [field for field in content.fields if field.name != CORRUPT]
     schema = T.StructType([*fields, *[T.StructField(name, T.StringType()) for name in (CORRUPT, NOWHERE)]])
     frame = reader(spark, settings).schema(schema).format("xml").load(paths)

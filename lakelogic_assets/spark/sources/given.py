@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import DataFrame
 
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.snapshot import SourceRead, SourceSnapshot
 
@@ -19,6 +18,4 @@ def read_given(scope: Scope, frame: DataFrame) -> SourceRead:
 
 
 def moved_into(scope: Scope, frame: DataFrame) -> DataFrame:
-    jvm: Any = scope.spark._jvm
-    plan = frame._jdf.queryExecution().logical()
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(scope.spark._jsparkSession, plan), scope.spark)
+    return driver_of(scope.spark).adopted(frame, scope.spark)

@@ -93,9 +93,9 @@ def first_line(path: str, encoding: str, *, comment: str | None = None, quote: s
         line = _line(text, comment, quote, whole=len(start) < size)
         if line is not None or len(start) < size:
             return line or None
-        if size > LONGEST_LINE:
+        if size >= LONGEST_LINE:
             raise SourceError(f"{path} has no line end in its first {LONGEST_LINE:,} bytes.", path)
-        size *= 16
+        size = min(size * 16, LONGEST_LINE)
 
 
 def _line(text: str, comment: str | None, quote: str | None, *, whole: bool) -> str | None:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark.errors import AnalysisException
@@ -26,6 +27,7 @@ from lakelogic_assets.spark.sources.reader import (
 )
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
+from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, refuse_many_keys, schema_within
 
 _NESTED = (T.StructType, T.ArrayType, T.MapType)
 LARGEST_DOCUMENT: Final = 64 * 1024 * 1024
@@ -75,6 +77,8 @@ def _group(file: FileStat, options: Mapping[str, str], root: str, lines: bool) -
         multiline = True
     if multiline:
         _refuse_several(file, encoding)
+    else:
+        refuse_endless_lines(file)
     return _Group(multiline, encoding, folders_of(file.path, root))
 
 
@@ -162,7 +166,10 @@ def _read_group(
     if group.encoding.upper() != "UTF-8":
         allow_charset(spark, group.encoding)
         settings |= {"encoding": group.encoding} | ({} if group.multiline else {"lineSep": "\n"})
-    content = wanted or _found_schema(spark, settings, paths)
+    most = most_columns(options)
+    if wanted is None and not group.multiline and sum(Path(path).stat().st_size for path in paths) > most:
+        refuse_many_keys(reader(spark, {}).text(paths), paths, most)
+    content = wanted or _found_schema(spark, settings, paths, most)
     names = [name for name in content.names if name not in group.folders.keys]
     fields = [*[content[name] for name in names], *_texts(CORRUPT, NOWHERE, *group.folders.keys)]
     frame = reader(spark, settings, group.folders).schema(T.StructType(fields)).json(paths)
@@ -174,9 +181,9 @@ def _texts(*names: str) -> list[T.StructField]:
     return [T.StructField(name, T.StringType()) for name in names]
 
 
-def _found_schema(spark: SparkSession, settings: Mapping[str, str], paths: list[str]) -> T.StructType:
+def _found_schema(spark: SparkSession, settings: Mapping[str, str], paths: list[str], most: int) -> T.StructType:
     try:
-        found = reader(spark, settings).json(paths).schema
+        found = schema_within(reader(spark, settings).json(paths), paths, most)
     except AnalysisException as error:
         if error.getCondition() == "COLUMN_ALREADY_EXISTS":
             _refuse_double_keys(paths)

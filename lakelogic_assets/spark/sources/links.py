@@ -15,7 +15,7 @@ from lakelogic_assets.contract.sql import to_spark
 from lakelogic_assets.errors import NotFoundError, SourceError
 from lakelogic_assets.spark.identifiers import column, find_column
 from lakelogic_assets.spark.sources.files import FORMATS, FileSet, format_of, read_file_set
-from lakelogic_assets.spark.sources.listing import list_files
+from lakelogic_assets.spark.sources.listing import list_files, refuse_strangers
 from lakelogic_assets.spark.sources.reference_cache import Reference, ReferenceCache
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat, SourceSnapshot
 from lakelogic_assets.spark.tables import Lakehouse, is_uri
@@ -83,12 +83,13 @@ def _read(spark: SparkSession, lakehouse: Lakehouse, link: Link, place: _Place) 
 def _placed(lakehouse: Lakehouse, link: Link) -> _Place:
     if link.table_name is not None:
         return _table(lakehouse, link, lakehouse.table_path(link.table or link.path or ""), link.table_name)
-    place = lakehouse.file_path(link.path or "")
+    place = lakehouse.source_path(link.path or "")
     if link.type in _TABLES or lakehouse.exists(place):
         return _table(lakehouse, link, place, place)
     if is_uri(place):
         return _Place(place)
     files = tuple(list_files(place))
+    refuse_strangers(files, lakehouse.holds)
     if not files:
         raise NotFoundError(f"The link `{link.name}` reads {place}, and there is nothing.")
     return _Place(place, files=files)

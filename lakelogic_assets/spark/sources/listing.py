@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -30,6 +30,17 @@ def list_files(path: str, *, pattern: str | None = None, recursive: bool = False
             if stat := _stat(file):
                 found[stat.path] = stat
     return [found[key] for key in sorted(found)]
+
+
+def refuse_strangers(files: Iterable[FileStat], holds: Callable[[Path], bool]) -> None:
+    """No file may be a link, or lie behind one, that leads to a place which does not hold data of the project."""
+    real: dict[Path, bool] = {}
+    for file in files:
+        path = Path(file.path)
+        if path.parent not in real:
+            real[path.parent] = os.path.realpath(path.parent) == str(path.parent)
+        if (path.is_symlink() or not real[path.parent]) and not holds(path):
+            raise SourceError(f"{file.path} is a link that leads out of the project's roots: remove it.", file.path)
 
 
 def changed_files(files: Iterable[FileStat]) -> list[str]:

@@ -68,7 +68,7 @@ def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | Non
             return replace(_files(scope, plain, place, boundary), name=source.table)
         return read_delta(scope, place, source.table, boundary)
     declared = source.format or (source.type if source.type in ("delta", "table") else None)
-    place = scope.lakehouse.file_path(path)
+    place = scope.lakehouse.source_path(path)
     if declared in ("delta", "table"):
         place = place if scope.lakehouse.exists(place) else scope.lakehouse.table_path(path)
         return read_delta(scope, place, path, boundary)
@@ -79,7 +79,7 @@ def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | Non
 
 def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> SourceRead:
     contract = scope.contract
-    place = scope.lakehouse.file_path(path)
+    place = scope.lakehouse.source_path(path)
     options = option_texts(source.options)
     declared = source.format or (source.type if source.type in FORMATS.values() else None)
     positional = tuple(field.name for field in contract.model.fields if not field.generated)

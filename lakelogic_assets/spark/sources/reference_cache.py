@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 from py4j.protocol import Py4JNetworkError
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.identifiers import column
 
 
@@ -109,7 +109,10 @@ class RunReferences:
         self._spark: SparkSession | None = None
         self._cache: ReferenceCache | None = None
 
-    def of(self, run_id: str, spark: SparkSession) -> ReferenceCache:
+    def of(self, run_id: str, spark: SparkSession) -> ReferenceCache | None:
+        """None where sessions cannot read what another one keeps."""
+        if not driver_of(spark).shares_plans:
+            return None
         with self._lock:
             if self._cache is None or run_id != self._run_id or spark is not self._spark:
                 self._forget()
@@ -135,7 +138,5 @@ def share_links(contracts: Iterable[Contract]) -> frozenset[tuple[str, ...]]:
 
 def _in_session(frame: DataFrame, session: SparkSession) -> DataFrame:
     """The same plan in another session, under column ids of its own: two links to one table can then be joined."""
-    jvm: Any = session._jvm
-    plan = frame._jdf.logicalPlan()
-    adopted = DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+    adopted = driver_of(session).adopted(frame, session)
     return adopted.select(*[column(name).alias(name) for name in adopted.columns])

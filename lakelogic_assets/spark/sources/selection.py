@@ -10,7 +10,7 @@ from typing import Protocol
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.source import Source
 from lakelogic_assets.spark.sources.layout import DateLayout, Span, span_of
-from lakelogic_assets.spark.sources.listing import has_folders_left_out, list_files
+from lakelogic_assets.spark.sources.listing import has_folders_left_out, list_files, refuse_strangers
 from lakelogic_assets.spark.sources.reader import flag, option_texts
 from lakelogic_assets.spark.sources.snapshot import Boundary, FileStat
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
@@ -31,8 +31,8 @@ class Looks(Protocol):
 
 def select_files(scope: Looks, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
     """The files within the boundary, sorted by path."""
-    files = landed_files(source, path)
-    if not _looks_below(source) and _asks_to_look_below(source) is None and has_folders_left_out(path):
+    files = landed_files(source, path, scope.lakehouse)
+    if not _looksbelow(source) and _asks_to_lookbelow(source) is None and has_folders_left_out(path):
         scope.warn(f"The folders below {path} are not read; `options: {{recursiveFileLookup: true}}` reads them too.")
     root = fixed_prefix(path)
     kept = [file for file in _without_archive(scope, source, files) if _is_new(file, boundary)]
@@ -40,23 +40,29 @@ def select_files(scope: Looks, source: Source, path: str, boundary: Boundary) ->
     return tuple(_of_the_dates(scope, source, kept, root, boundary))
 
 
-def landed_files(source: Source, path: str) -> list[FileStat]:
+def landed_files(source: Source, path: str, lakehouse: Lakehouse) -> list[FileStat]:
     """Every file that the source describes, whether or not it was read before."""
     pattern = source.pattern or (source.partition.file_pattern if source.partition else None)
-    return list_files(path, pattern=pattern, recursive=_looks_below(source))
+    files = list_files(path, pattern=pattern, recursive=_looksbelow(source))
+    refuse_strangers(files, lakehouse.may_read)
+    return files
 
 
-def _asks_to_look_below(source: Source) -> bool | None:
+def _asks_to_lookbelow(source: Source) -> bool | None:
     return flag(option_texts(source.options), "recursiveFileLookup")
 
 
-def _looks_below(source: Source) -> bool:
-    asked = _asks_to_look_below(source)
+def _looksbelow(source: Source) -> bool:
+    asked = _asks_to_lookbelow(source)
     return bool(asked) or (asked is None and source.partition is not None)
 
 
 def _is_new(file: FileStat, boundary: Boundary) -> bool:
-    if boundary.after_mtime is None or file.mtime > boundary.after_mtime:
+    if boundary.known is not None and file not in boundary.known:
+        return True
+    if boundary.after_mtime is None:
+        return boundary.known is None
+    if file.mtime > boundary.after_mtime:
         return True
     return file.mtime == boundary.after_mtime and file.path not in boundary.seen_at_mtime
 
@@ -64,7 +70,7 @@ def _is_new(file: FileStat, boundary: Boundary) -> bool:
 def _is_excluded(file: FileStat, root: str, excluded: frozenset[str]) -> bool:
     if not excluded:
         return False
-    path, relative = PurePosixPath(file.path), PurePosixPath(_below(file.path, root))
+    path, relative = PurePosixPath(file.path), PurePosixPath(below(file.path, root))
     names = {str(each) for each in (path, *path.parents, relative, *relative.parents)}
     return not names.isdisjoint(each.rstrip("/") for each in excluded)
 
@@ -83,8 +89,8 @@ def _of_the_dates(scope: Looks, source: Source, files: list[FileStat], root: str
         return files
     bounds = date_bounds(scope, source, boundary)
     layout = DateLayout(source.partition.format)
-    kept = [file for file in files if layout.admits(_below(file.path, root), bounds)]
-    strangers = sum(layout.span(_below(file.path, root)) is None for file in files) if not bounds.is_open else 0
+    kept = [file for file in files if layout.admits(below(file.path, root), bounds)]
+    strangers = sum(layout.span(below(file.path, root)) is None for file in files) if not bounds.is_open else 0
     if strangers:
         scope.warn(f"{strangers} files below {root} have no date as in `{layout.format}`; dates were asked for.")
     return kept
@@ -101,5 +107,5 @@ def date_bounds(scope: Looks, source: Source, boundary: Boundary) -> Span:
     return asked.narrowed(span_of(layout.start_date, layout.end_date))
 
 
-def _below(path: str, root: str) -> str:
+def below(path: str, root: str) -> str:
     return path.removeprefix(root.rstrip("/") + "/")

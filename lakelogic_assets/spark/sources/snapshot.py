@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakelogic_assets.plan.window import Window
 
@@ -20,6 +21,31 @@ CORRUPT: Final = "__ll_corrupt"
 
 
 @dataclass(frozen=True, slots=True)
+class FileStat:
+    path: str
+    size: int
+    mtime: float
+
+
+def files_of(watermark: Mapping[str, Any], root: str | None = None) -> frozenset[FileStat] | None:
+    """The files that a run has read by its own account; None where it does not name them.
+
+    `root` is where their source is by now, since a project may have moved; without it, where it was.
+    """
+    listed = watermark.get("files")
+    if listed is None:
+        return None
+    base = str(watermark.get("root", "") if root is None else root).rstrip("/")
+    return frozenset(
+        FileStat(path if is_whole(path) else f"{base}/{path}", size, mtime) for path, size, mtime in listed
+    )
+
+
+def is_whole(path: str) -> bool:
+    return path.startswith("/") or "://" in path
+
+
+@dataclass(frozen=True, slots=True)
 class Boundary:
     """The part of a source that a run may read; without arguments all of it.
 
@@ -29,6 +55,8 @@ class Boundary:
     after_mtime: float | None = None
     seen_at_mtime: frozenset[str] = frozenset()
     """Files that are as new as `after_mtime` and were read already."""
+    known: frozenset[FileStat] | None = None
+    """Files that were read already, whatever the clock said; None where no log tells."""
     where: tuple[str | Column, ...] = ()
     window: Window | None = None
     cut_by: tuple[str, ...] = ()
@@ -39,13 +67,6 @@ class Boundary:
     to_date: date | datetime | None = None
     excluded: frozenset[str] = frozenset()
     """Files or folders that are not read, as full paths or relative to the source's path."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    path: str
-    size: int
-    mtime: float
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.synthetic import FileForm
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.synthetic.frame import FilePlace, Rows
 from lakelogic_assets.spark.synthetic.rendering import json_array_line, json_line, text_columns, typed_columns
@@ -65,7 +66,7 @@ def _writer(frame: DataFrame, columns: Sequence[str]) -> DataFrameWriter:
 
 def _session(spark: SparkSession) -> SparkSession:
     """Settings of its own: one method for a whole row of many columns is too long for the JVM to compile."""
-    session = spark.newSession()
+    session = driver_of(spark).new_session(spark)
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.session.timeZone", "UTC")
