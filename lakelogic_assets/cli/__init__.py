@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "reset": "lakelogic_assets.cli.reset:reset",
     "restore": "lakelogic_assets.cli.restore:restore",
     "audit": "lakelogic_assets.cli.audit:audit",
+    "doctor": "lakelogic_assets.cli.doctor:doctor",
     "quarantine": "lakelogic_assets.cli.quarantine:quarantine",
     "docs": "lakelogic_assets.cli.docs:docs",
     "ddl": "lakelogic_assets.cli.ddl:ddl",

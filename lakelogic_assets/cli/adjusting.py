@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakelogic_assets.errors import NotFoundError
-from lakelogic_assets.project import Project
-
 if TYPE_CHECKING:
     from lakelogic_assets.contract.graph import Key
     from lakelogic_assets.contract.registry import Registry
+    from lakelogic_assets.project import Project
 
 SetOption = Annotated[
     list[str] | None,
@@ -26,14 +22,6 @@ PackOption = Annotated[
 PackFolderOption = Annotated[
     str | None, typer.Option("--policy-pack-dir", metavar="DIR", help="Look for policy packs here first.")
 ]
-
-
-def with_packs(project: Project, packs: Iterable[str] | None, folder: str | None) -> Project:
-    """The project with the policy packs that were asked for."""
-    if folder is not None and not Path(folder).is_dir():
-        raise NotFoundError(f"There is no folder {folder!r} with policy packs.")
-    where = Path(folder).resolve() if folder is not None else project.policy_packs_folder
-    return replace(project, policy_packs=(*project.policy_packs, *(packs or ())), policy_packs_folder=where)
 
 
 def with_overrides(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import say, say_json
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.errors import RequestError
 
@@ -38,14 +38,12 @@ def approve(
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, [contract] if contract else [])
-    workspace = Workspace(project)
+    meant = chosen(settings.project, [contract] if contract else [])
+    workspace, contracts, keys = Workspace(meant.project), meant.registry.contracts, meant.keys
     if contract is None:
-        places = [workspace.destination(each) for each in registry]
-        found = [hold for each, place in zip(registry, places, strict=True) for hold in waiting(place, each.key)]
+        found = [hold for key in keys for hold in waiting(workspace.destination(contracts[key]), key)]
         _list(found, as_json=settings.as_json)
-        return
-    keys = chosen_keys(registry, [contract])
+        raise typer.Exit(name_left_out(meant.left_out, meant.project, as_json=settings.as_json))
     if len(keys) != 1:
         raise RequestError(f"{contract!r} means {len(keys)} contracts; sign one at a time.")
     key = keys[0]
@@ -55,7 +53,7 @@ def approve(
     if not seconds:
         raise RequestError(f"{expires!r} is not a length of time; write it as 24h or 7d.")
     signed = sign(
-        workspace.destination(registry.contracts[key]), key, why=why, by=by, window=window, run_id=run_id,
+        workspace.destination(contracts[key]), key, why=why, by=by, window=window, run_id=run_id,
         expires=timedelta(seconds=seconds),
     )  # fmt: skip
     if settings.as_json:

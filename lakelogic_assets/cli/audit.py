@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lakelogic_assets.cli.printing import say, say_json
-from lakelogic_assets.cli.selecting import loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 
@@ -23,10 +23,9 @@ def audit(
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, select or ())
-    workspace = Workspace(project)
-    keys = sorted(registry.select(select) if select else registry.contracts)
-    runs = {key: audit_table(workspace.destination(registry.contracts[key])) for key in keys}
+    chosen_ones = chosen(settings.project, select or ())
+    workspace, contracts = Workspace(chosen_ones.project), chosen_ones.registry.contracts
+    runs = {key: audit_table(workspace.destination(contracts[key])) for key in sorted(chosen_ones.keys)}
     broken = [run for found in runs.values() for run in found if not run.holds]
     if settings.as_json:
         say_json({"/".join(key): [asdict(run) for run in found] for key, found in runs.items()})
@@ -40,4 +39,5 @@ def audit(
                 say(f"{'/'.join(key)} v{run.version} {run.window}: {equation}: {verdict}")
         total = sum(len(found) for found in runs.values())
         say(f"{total} runs of {sum(bool(found) for found in runs.values())} tables: {len(broken) or 'none'} broken")
-    raise typer.Exit(1 if broken else 0)
+    left_out = name_left_out(chosen_ones.left_out, chosen_ones.project, as_json=settings.as_json)
+    raise typer.Exit(1 if broken else left_out)

@@ -55,7 +55,5 @@ def backfill(
         max_consecutive_failures=max_consecutive_failures, approval_required=approval_required,
         approval_file=approval_file,
     )  # fmt: skip
-    operation = Operation(
-        found.registry, workspace, found.keys, request, policy, said=found.said, as_json=settings.as_json
-    )
-    raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))
+    operation = Operation.of(found, workspace, request, policy, as_json=settings.as_json)
+    raise typer.Exit(carry_out(operation, dry_run=dry_run))

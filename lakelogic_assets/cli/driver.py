@@ -109,13 +109,11 @@ def driver(ctx: typer.Context, call: DriverCall) -> None:
         approval_file=call.approval_file,
     )  # fmt: skip
     selected = replace(request, select=tuple("/".join(key) for key in found.keys))
-    operation = Operation(
-        found.registry, workspace, found.keys, selected, policy, said=found.said, as_json=settings.as_json
-    )
+    operation = Operation.of(found, workspace, selected, policy, as_json=settings.as_json)
     if call.resume:
         operation = _resumed(operation, call.outputs)
     with watched(operation, call.outputs) as seen:
-        raise typer.Exit(carry_out(seen, found.left_out, dry_run=call.dry_run))
+        raise typer.Exit(carry_out(seen, dry_run=call.dry_run))
 
 
 def _request(call: DriverCall) -> PipelineRequest:

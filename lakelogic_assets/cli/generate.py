@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lakelogic_assets.cli.printing import complain, counted, say, say_json, shown_path
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
@@ -52,26 +52,27 @@ def generate(
     some. Rows that refer to other contracts hold keys that the files of those contracts hold under the same options.
     """
     from lakelogic_assets.authoring.landing import LandingPlan, Request, requested_days
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, select or ())
-    workspace = Workspace(project)
+    found = chosen(settings.project, select or ())
+    workspace = Workspace(found.project)
     share = _share(invalid)
     request = Request(
         requested_days(first, last, days), rows, seed, share, thorough=True, edge_cases=edge_cases, locale=locale,
-        only=frozenset(chosen_keys(registry, select)) if select else None,
+        only=frozenset(found.keys) if select else None,
     )  # fmt: skip
-    plan = LandingPlan(registry, project, workspace.root, request, output=output)
-    spark = local_session(conf=workspace.spark_conf)
+    plan = LandingPlan(found.registry, found.project, workspace.root, request, output=output)
+    spark = open_session(workspace.spark_conf)
     pause = _seconds(interval)
     report = _streamed(plan, spark, pause, quiet=settings.as_json) if stream else plan.land(spark)
     if settings.as_json:
         say_json(_as_dict(report))
     else:
         _print(report, invalid=share > 0)
-    raise typer.Exit(0 if report.files else 1)
+    left_out = name_left_out(found.left_out, found.project, as_json=settings.as_json)
+    raise typer.Exit(left_out if report.files else 1)
 
 
 def _streamed(plan: LandingPlan, spark: Any, seconds: float, *, quiet: bool) -> LandingReport:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic_assets.cli.printing import counted, say, say_json
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import print_table
 
@@ -37,14 +37,15 @@ def late(
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, select or ())
-    planner = Planner(registry, Workspace(project))
-    found = (late_of(planner, registry.contracts[key]) for key in chosen_keys(registry, select or ()))
+    meant = chosen(settings.project, select or ())
+    planner = Planner(meant.registry, Workspace(meant.project))
+    found = (late_of(planner, meant.registry.contracts[key]) for key in meant.keys)
     reports = [report for report in found if report is not None]
     if settings.as_json:
         say_json([report.as_dict() for report in reports])
     else:
         _print(reports)
+    raise typer.Exit(name_left_out(meant.left_out, meant.project, as_json=settings.as_json))
 
 
 def _print(reports: Sequence[LateReport]) -> None:

@@ -42,7 +42,7 @@ def materialize(
     from lakelogic_assets.orchestration.build import build_location
     from lakelogic_assets.orchestration.launch import instance_of, newest_days, write_dashboard
     from lakelogic_assets.orchestration.launch import materialize as launch
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
 
     settings = settings_of(ctx)
     project = settings.project
@@ -54,7 +54,7 @@ def materialize(
         if example_data:
             every = [days[0] + timedelta(days=number) for number in range((days[1] - days[0]).days + 1)]
             workspace = location.engine.workspace
-            make_data(registry, workspace, local_session(conf=workspace.spark_conf), every, quiet=settings.as_json)
+            make_data(registry, workspace, open_session(workspace.spark_conf), every, quiet=settings.as_json)
         by_key = {product.key: product for product in location.products}
         chosen = [by_key[key] for key in chosen_keys(registry, select or ()) if key in by_key]
         if not settings.as_json:

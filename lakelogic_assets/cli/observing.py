@@ -88,13 +88,14 @@ class _Watcher:
 
     def _summarize(self, report: PipelineReport) -> None:
         from lakelogic_assets.spark.summary import DEFAULT_TABLE, write_summary
-        from lakelogic_assets.spark.tables import Lakehouse
 
         workspace, outputs = self.operation.workspace, self.outputs
-        lakehouse = Lakehouse(workspace.root, project_root=workspace.project.root, contract_folder=None)
         where = write_summary(
-            report, lakehouse, table=outputs.summary_table or DEFAULT_TABLE, backend=outputs.summary_backend,
+            report,
+            workspace.lakehouse(),
+            table=outputs.summary_table or DEFAULT_TABLE,
+            backend=outputs.summary_backend,
             database=outputs.summary_database,
-        )  # fmt: skip
+        )
         if not self.operation.as_json:
             say(f"summary row in {where}")

@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lakelogic_assets.cli.printing import counted, say, say_json
+from lakelogic_assets.cli.selecting import Chosen, name_left_out
 from lakelogic_assets.cli.summary import COLUMNS, print_table
 from lakelogic_assets.report.pipeline import PipelineReport, TaskLine, first_line, pipeline_report, task_of
 from lakelogic_assets.spark.campaigns import Planner
@@ -17,7 +18,7 @@ from lakelogic_assets.spark.lineage import created_by
 from lakelogic_assets.spark.pipeline import Done, Pipeline
 from lakelogic_assets.spark.pipeline_log import note_end, note_start, pipeline_log_path
 from lakelogic_assets.spark.reprocessing import run_to_the_end
-from lakelogic_assets.spark.session import local_session
+from lakelogic_assets.spark.session import open_session
 from lakelogic_assets.spark.window_states import succeeded_in
 
 if TYPE_CHECKING:
@@ -50,7 +51,25 @@ class Operation:
     """The pipeline run that this one goes on with."""
     tasks: Sequence[Task] | None = None
     """What is left of it; decided anew where it is None."""
+    left_out: Sequence[LeftOut] = ()
+    """Contracts that were meant and have errors."""
     observers: tuple[Observer, ...] = ()
+
+    @classmethod
+    def of(
+        cls, found: Chosen, workspace: Workspace, request: PipelineRequest, policy: RunPolicy, *, as_json: bool
+    ) -> Self:
+        """For all the contracts that a call has chosen."""
+        return cls(
+            found.registry,
+            workspace,
+            found.keys,
+            request,
+            policy,
+            said=found.said,
+            as_json=as_json,
+            left_out=found.left_out,
+        )
 
     @property
     def campaign(self) -> Campaign:
@@ -72,27 +91,26 @@ def _in_order(registry: Registry) -> Iterable[Key]:
     return (key for level in registry.graph.levels for key in level)
 
 
-def carry_out(operation: Operation, left_out: Sequence[LeftOut] = (), *, dry_run: bool = False) -> int:
+def carry_out(operation: Operation, *, dry_run: bool = False) -> int:
     """Run it, or only say what would be run, and tell how it went; gives the exit code."""
     whole = operation.campaign
     before = _done_before(operation, whole)
     campaign = whole.without(before)
     if dry_run:
         _print_plan(campaign, as_json=operation.as_json)
-        return 0
+        return name_left_out(operation.left_out, operation.workspace.project, as_json=operation.as_json)
     call = _Call(operation)
     finished = call.finish(campaign, before)
     report = call.ended(finished)
     project = operation.workspace.project
     if operation.as_json:
-        told = [_left_out_as_dict(each, project) for each in left_out]
+        told = [_left_out_as_dict(each, project) for each in operation.left_out]
         say_json([*(_as_dict(done) for done in finished.values()), *told])
     else:
         _print_summary(operation.registry, finished)
         say(f"pipeline run {report.pipeline_run_id[:8]}: {report.status}, {_told_figures(report)}")
-        for each in left_out:
-            say(f"left out {'/'.join(each.key)}: {'; '.join(each.reasons(project))}")
-    return 0 if report.status == "success" and not left_out else 1
+        name_left_out(operation.left_out, project)
+    return 0 if report.status == "success" and not operation.left_out else 1
 
 
 def _done_before(operation: Operation, campaign: Campaign) -> set[Task]:
@@ -173,7 +191,7 @@ class _Call:
             _say(done)
 
     def _spark(self) -> SparkSession:
-        return local_session(conf=self.operation.workspace.spark_conf)
+        return open_session(self.operation.workspace.spark_conf)
 
 
 def _line(done: Done) -> TaskLine:

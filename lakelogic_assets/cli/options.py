@@ -74,36 +74,8 @@ def words_of(select: list[str] | None, layer: str | None, *, everything: bool = 
     return words
 
 
-def policy_of(
-    workspace: Workspace,
-    *,
-    parallel: int | None = None,
-    ignore_gates: bool = False,
-    retries: int | None = None,
-    timeout: str | None = None,
-    max_consecutive_failures: int | None = None,
-    approval_required: bool = False,
-    approval_file: str | None = None,
-) -> RunPolicy:
+def policy_of(workspace: Workspace, **said: Any) -> RunPolicy:
     """The options as a policy, on top of what the project's resources say."""
-    from lakelogic_assets.contract.base import period_seconds
-    from lakelogic_assets.errors import RequestError
-    from lakelogic_assets.plan.request import ApprovalPolicy, RunPolicy
+    from lakelogic_assets.plan.request import policy_for
 
-    seconds = period_seconds(timeout) if timeout else None
-    if timeout and not seconds:
-        raise RequestError(f"{timeout!r} is not a length of time; write it as 30m or 2h.")
-    active = workspace.declarations.active
-    said: dict[str, Any] = {}
-    if active is not None:
-        said = {"retries": active.dagster.retries, "retry_seconds": active.dagster.retry_seconds}
-    if retries is not None:
-        said["retries"] = retries
-    return RunPolicy(
-        parallel=parallel,
-        ignore_gates=ignore_gates,
-        timeout_seconds=seconds,
-        max_consecutive_failures=max_consecutive_failures,
-        approval=ApprovalPolicy(approval_required or approval_file is not None, approval_file),
-        **said,
-    )
+    return policy_for(workspace.usual_policy, **said)

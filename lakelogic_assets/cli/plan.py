@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lakelogic_assets.cli.printing import counted, say, say_json, shown_path
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.printing import complain, counted, say, say_json, shown_path
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
+from lakelogic_assets.errors import LakeLogicError
 
 if TYPE_CHECKING:
     from lakelogic_assets.spark.preview import Preview
@@ -24,21 +25,30 @@ def plan(
     """Say what a run would read, check, create and change; nothing is written."""
     from lakelogic_assets.plan.window import FULL, Window
     from lakelogic_assets.spark.preview import preview
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, select or ())
-    workspace = Workspace(project)
-    spark = local_session(conf=workspace.spark_conf)
+    found = chosen(settings.project, select or ())
+    workspace = Workspace(found.project)
+    spark = open_session(workspace.spark_conf)
     window = Window.day(day) if day else FULL
-    keys = chosen_keys(registry, select or ())
-    previews = [preview(registry.contracts[key], spark, workspace, window) for key in keys]
+    previews: list[Preview] = []
+    errors: list[str] = []
+    for key in found.keys:
+        try:
+            previews.append(preview(found.registry.contracts[key], spark, workspace, window))
+        except LakeLogicError as error:  # such as a source that nobody has made yet
+            errors.append(f"{'/'.join(key)}: {error}")
     if settings.as_json:
         say_json([each.as_dict() for each in previews])
     else:
         for each in previews:
             _print(each)
+    for line in errors:
+        complain(line)
+    left_out = name_left_out(found.left_out, found.project, as_json=settings.as_json)
+    raise typer.Exit(1 if errors else left_out)
 
 
 def _print(preview: Preview) -> None:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lakelogic_assets.contract.problems import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,8 +24,8 @@ def is_terminal() -> bool:
 
 
 def say(text: str) -> None:
-    """Print a line as it is."""
-    sys.stdout.write(text + "\n")
+    """Print a line; what a terminal would obey rather than show is written out."""
+    sys.stdout.write(printable(text) + "\n")
 
 
 def say_json(value: Any) -> None:
@@ -32,7 +34,7 @@ def say_json(value: Any) -> None:
 
 def complain(message: str) -> None:
     """One line on standard error; what a user got wrong never looks like a crash."""
-    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
 
 
 def console() -> Console:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lakelogic_assets.cli.printing import say, say_json
-from lakelogic_assets.cli.selecting import loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,18 @@ def quarantine(
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
-    registry, project = loaded(settings.project, [contract] if contract else ())
-    workspace = Workspace(project)
-    chosen = [registry.find(contract)] if contract else list(registry)
-    found = {"/".join(each.key): _look(each, workspace, rows) for each in chosen}
+    meant = chosen(settings.project, [contract] if contract else ())
+    workspace, contracts = Workspace(meant.project), meant.registry.contracts
+    found = {"/".join(key): _look(contracts[key], workspace, rows) for key in meant.keys}
     found = {name: value for name, value in found.items() if value["count"] or contract}
     if settings.as_json:
         say_json(found)
-        return
+    else:
+        _print(found)
+    raise typer.Exit(name_left_out(meant.left_out, meant.project, as_json=settings.as_json))
+
+
+def _print(found: dict[str, dict[str, Any]]) -> None:
     for name, value in found.items():
         say(f"{name}: {value['count']:,} rows in {value['path']}")
         for rule, count in value["by_rule"].items():

@@ -44,8 +44,8 @@ def reload(
     # Nothing has succeeded since the reset, so everything is loaded.
     request = PipelineRequest(tuple(words), "last_success")
     policy = options.policy_of(workspace, parallel=parallel)
-    operation = Operation(found.registry, workspace, found.keys, request, policy, as_json=settings.as_json)
+    operation = Operation.of(found, workspace, request, policy, as_json=settings.as_json)
     if dry_run and not settings.as_json:
         say("then everything that their sources hold is loaded")
         return
-    raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))
+    raise typer.Exit(carry_out(operation, dry_run=dry_run))

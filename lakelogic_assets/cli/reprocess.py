@@ -34,6 +34,7 @@ def reprocess(
     other days of a table below, those days are found and rebuilt too, as after every run by days.
     """
     from lakelogic_assets.cli.operating import Operation, carry_out
+    from lakelogic_assets.contract.left_out import sort_contracts
     from lakelogic_assets.plan.request import days_between, request_for
     from lakelogic_assets.spark.campaigns import below
     from lakelogic_assets.spark.workspace import Workspace
@@ -47,14 +48,16 @@ def reprocess(
         workspace, parallel=parallel, ignore_gates=ignore_gates, retries=retries, timeout=timeout,
         approval_required=approval_required, approval_file=approval_file,
     )  # fmt: skip
-    left = {each.key for each in found.left_out}
+    rebuilt, sorted_out = below(found.registry, found.keys), sort_contracts(found.registry, found.project)
+    sound = {contract.key for contract in sorted_out.sound}
     operation = Operation(
         found.registry,
         workspace,
-        [key for key in below(found.registry, found.keys) if key not in left],
+        [key for key in rebuilt if key in sound],
         request,
         policy,
         said=found.said,
         as_json=settings.as_json,
+        left_out=[each for each in sorted_out.left_out if each.key in rebuilt or not words],
     )
-    raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))
+    raise typer.Exit(carry_out(operation, dry_run=dry_run))

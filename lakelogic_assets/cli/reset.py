@@ -8,7 +8,7 @@ import typer
 
 from lakelogic_assets.cli.confirming import confirm
 from lakelogic_assets.cli.printing import complain, counted, say, say_json
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ def reset(
     if not words:
         complain("Say what to reset: a contract or --layer NAME.")
         raise typer.Exit(2)
-    registry, project = loaded(settings.project, select or ())
-    workspace = Workspace(project)
-    keys = chosen_keys(registry, words)
+    found = chosen(settings.project, words)
+    workspace, registry, keys = Workspace(found.project), found.registry, found.keys
     plans = [planned(key, keys, registry, workspace) for key in keys]
     if not settings.as_json:
         for plan in plans:
@@ -48,11 +47,12 @@ def reset(
     if dry_run:
         if settings.as_json:
             say_json([plan.as_dict() for plan in plans])
-        return
+        raise typer.Exit(name_left_out(found.left_out, found.project, as_json=settings.as_json))
     confirm(f"All rows of {counted(len(plans), 'table')} will be deleted.", yes=yes)
     reports = empty(keys, registry, workspace, quiet=settings.as_json)
     if settings.as_json:
         say_json([report.as_dict() for report in reports])
+    raise typer.Exit(name_left_out(found.left_out, found.project, as_json=settings.as_json))
 
 
 def planned(key: Key, keys: list[Key], registry: Registry, workspace: Workspace) -> ResetPlan:
@@ -73,9 +73,9 @@ def _stale(key: Key, keys: list[Key], registry: Registry) -> list[str]:
 def empty(keys: list[Key], registry: Registry, workspace: Workspace, *, quiet: bool) -> list[ResetReport]:
     """Reset the tables, and say so unless somebody else does."""
     from lakelogic_assets.spark.reset import reset_contract
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
 
-    spark = local_session(conf=workspace.spark_conf)
+    spark = open_session(workspace.spark_conf)
     reports = []
     # From the bottom of the graph up: a run that starts meanwhile finds no half of it.
     for key in reversed(keys):
@@ -100,7 +100,7 @@ def print_plan(plan: ResetPlan) -> None:
     for hold in plan.holds:
         say(f"  hold       {hold}")
     if plan.watermark:
-        told = {name: value for name, value in plan.watermark.items() if value is not None and name != "files_at_max"}
+        told = {name: value for name, value in plan.watermark.items() if value is not None and "files" not in name}
         say(f"  watermark  {', '.join(f'{name} {value}' for name, value in told.items())}")
     if plan.manifest_files:
         say(f"  manifest   {counted(plan.manifest_files, 'file')} in {plan.manifest}, copied beside it")

@@ -9,7 +9,7 @@ import typer
 
 from lakelogic_assets.cli.confirming import confirm
 from lakelogic_assets.cli.printing import complain, counted, say, say_json
-from lakelogic_assets.cli.selecting import chosen_keys, loaded
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def restore(
         complain("Say what to restore." if not select else "Say --version or --to, not both.")
         raise typer.Exit(2)
     moment = _moment(to) if to else None
-    registry, project = loaded(settings.project, select)
-    workspace = Workspace(project)
-    contracts = [registry.contracts[key] for key in chosen_keys(registry, select)]
+    found = chosen(settings.project, select)
+    workspace = Workspace(found.project)
+    contracts = [found.registry.contracts[key] for key in found.keys]
     plans = [plan_restore(each, workspace.destination(each), version=version, to=moment) for each in contracts]
     if settings.as_json and dry_run:
         say_json([plan.as_dict() for plan in plans])
@@ -49,16 +49,16 @@ def restore(
         for plan in plans:
             _print(plan)
     if dry_run:
-        return
+        raise typer.Exit(name_left_out(found.left_out, found.project, as_json=settings.as_json))
     confirm(f"{counted(len(plans), 'table')} will go back.", yes=yes)
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
 
-    spark = local_session(conf=workspace.spark_conf)
+    spark = open_session(workspace.spark_conf)
     reports = []
     for contract in contracts:
         _, report = restore_contract(
             contract, spark, workspace.lakehouse(contract), workspace.destination(contract),
-            version=version, to=moment, environment=project.environment,
+            version=version, to=moment, environment=found.project.environment,
         )  # fmt: skip
         reports.append(report)
         if not settings.as_json:
@@ -67,6 +67,7 @@ def restore(
                 say(f"    {warning}")
     if settings.as_json:
         say_json([report.as_dict() for report in reports])
+    raise typer.Exit(name_left_out(found.left_out, found.project, as_json=settings.as_json))
 
 
 def _moment(text: str) -> datetime:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lakelogic_assets.cli import options
-from lakelogic_assets.cli.printing import say
-from lakelogic_assets.cli.selecting import chosen
+from lakelogic_assets.cli.printing import complain, say
+from lakelogic_assets.cli.selecting import Chosen, chosen, found
 from lakelogic_assets.cli.settings import settings_of
-from lakelogic_assets.errors import RequestError
+from lakelogic_assets.errors import NotFoundError, RequestError
 
 if TYPE_CHECKING:
     from lakelogic_assets.cli.operating import Operation
+    from lakelogic_assets.plan.campaign import Task
     from lakelogic_assets.project import Project
     from lakelogic_assets.spark.pipeline_log import PipelineRun
 
@@ -58,6 +60,7 @@ def resumption(
 ) -> Operation:
     """The same request again, without what it has done; its run id goes on."""
     from lakelogic_assets.cli.operating import Operation
+    from lakelogic_assets.contract.left_out import sort_contracts
     from lakelogic_assets.plan.campaign import Task
     from lakelogic_assets.plan.request import PipelineRequest, RunPolicy
     from lakelogic_assets.spark.workspace import Workspace
@@ -66,20 +69,35 @@ def resumption(
         raise RequestError(f"The run {run.pipeline_run_id[:8]} is still at work in process {run.pid}; wait for it.")
     said = run.request
     request = PipelineRequest.from_dict(said)
-    found = chosen(
-        project, request.select, overrides=said.get("set"), packs=said.get("packs"), pack_folder=said.get("pack_folder")
-    )
-    policy = RunPolicy.from_dict(said.get("policy", {}))
     tasks = [Task.from_dict(each) for each in said.get("tasks", ())]
-    known = [task for task in tasks if task.key in found.registry.contracts]
+    meant = _still_there(project, request.select, tasks, said)
+    runnable = {contract.key for contract in sort_contracts(meant.registry, meant.project).sound}
+    gone = dict.fromkeys("/".join(task.key) for task in tasks if task.key not in runnable)
+    if gone:
+        complain(f"The project no longer runs {', '.join(gone)}, so nothing of that is resumed.")
+    policy = RunPolicy.from_dict(said.get("policy", {}))
     return Operation(
-        found.registry,
-        Workspace(found.project),
-        found.keys,
+        meant.registry,
+        Workspace(meant.project),
+        meant.keys,
         request,
         replace(policy, parallel=parallel or policy.parallel, ignore_gates=ignore_gates or policy.ignore_gates),
-        said=found.said,
+        said=meant.said,
         as_json=as_json,
         resumes=run.pipeline_run_id,
-        tasks=known,
+        tasks=[task for task in tasks if task.key in runnable],
+        left_out=meant.left_out,
     )
+
+
+def _still_there(project: Project, select: Sequence[str], tasks: Sequence[Task], said: Mapping[str, Any]) -> Chosen:
+    """What was selected; where a name of it is gone, what the tasks are about and is still there."""
+    words = {"overrides": said.get("set"), "packs": said.get("packs"), "pack_folder": said.get("pack_folder")}
+    try:
+        return chosen(project, select, **words)
+    except NotFoundError:
+        registry, _ = found(project, ())
+        names = dict.fromkeys("/".join(task.key) for task in tasks if task.key in registry.contracts)
+        if not names:
+            raise RequestError("The project has no contract of that run any more; start a new one.") from None
+        return chosen(project, [*names], **words)

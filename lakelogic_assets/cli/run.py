@@ -58,7 +58,7 @@ def run(
     """
     from lakelogic_assets.cli.operating import Operation, carry_out
     from lakelogic_assets.plan.request import days_between, request_for
-    from lakelogic_assets.spark.session import local_session
+    from lakelogic_assets.spark.session import open_session
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
@@ -73,12 +73,10 @@ def run(
         approval_file=approval_file,
     )  # fmt: skip
     if example_data and not dry_run:
-        spark = local_session(conf=workspace.spark_conf)
+        spark = open_session(workspace.spark_conf)
         make_data(found.registry, workspace, spark, EXAMPLE_DAYS, quiet=settings.as_json)
-    operation = Operation(
-        found.registry, workspace, found.keys, request, policy, said=found.said, as_json=settings.as_json
-    )
-    raise typer.Exit(carry_out(operation, found.left_out, dry_run=dry_run))
+    operation = Operation.of(found, workspace, request, policy, as_json=settings.as_json)
+    raise typer.Exit(carry_out(operation, dry_run=dry_run))
 
 
 def make_data(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakelogic_assets.cli.adjusting import with_overrides, with_packs
+from lakelogic_assets.cli.adjusting import with_overrides
+from lakelogic_assets.cli.printing import complain, say
 from lakelogic_assets.errors import ContractError, NotFoundError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def chosen(
     pack_folder: str | None = None,
 ) -> Chosen:
     """The contracts that a selection means, with what was said for this call laid over and under them."""
-    registry, project = found(with_packs(project, packs, pack_folder), words)
+    registry, project = found(project.with_packs(packs, pack_folder), words)
     keys, left_out = sound_keys(registry, words, project)
     registry = with_overrides(registry, project, overrides, keys)
     misspoken = [problem for problem in registry.errors if problem.location.option]
@@ -48,12 +49,17 @@ def chosen(
     return Chosen(registry, project, keys, left_out, {name: value for name, value in said.items() if value})
 
 
-def loaded(project: Project, select: Iterable[str]) -> tuple[Registry, Project]:
-    """The project's contracts, all of them without errors."""
-    registry, project = found(project, select)
-    if registry.errors:
-        raise ContractError(registry.errors)
-    return registry, project
+def name_left_out(left_out: Iterable[LeftOut], project: Project, *, as_json: bool = False) -> int:
+    """Name the contracts that have errors; gives the exit code. Who reads JSON finds them on standard error."""
+    code = 0
+    for each in left_out:
+        line = f"left out {'/'.join(each.key)}: {'; '.join(each.reasons(project))}"
+        if as_json:
+            complain(line)
+        else:
+            say(line)
+        code = 1
+    return code
 
 
 def found(project: Project, select: Iterable[str]) -> tuple[Registry, Project]:

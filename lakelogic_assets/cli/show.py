@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides, with_packs
+from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides
 from lakelogic_assets.cli.printing import console, is_terminal, say, say_json, shown_path, shown_place
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.yaml_lines import Line, yaml_lines
@@ -44,7 +44,7 @@ def show(
 
     settings = settings_of(ctx)
     file = _file(contract)
-    project = with_packs(settings.project_of([file] if file else []), policy_pack, policy_pack_dir)
+    project = settings.project_of([file] if file else []).with_packs(policy_pack, policy_pack_dir)
     found, merged = _found(project, contract, file, set_)
     data = _without_secrets(merged.data, merged)
     notes = {path: _place(merged, path) for path, _ in merged.inherited()}

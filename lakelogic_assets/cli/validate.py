@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lakelogic_assets import names
-from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides, with_packs
+from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption, with_overrides
 from lakelogic_assets.cli.answers import give
 from lakelogic_assets.cli.remembered import Answer, Asked, Evidence, RecordedEnvironment, remember
 from lakelogic_assets.cli.settings import settings_of
@@ -48,7 +48,7 @@ def validate(
     settings = settings_of(ctx)
     asked = Asked("json" if settings.as_json else output, warnings_as_errors)
     files = [_existing(path) for path in paths or ()]
-    project = with_packs(settings.project_of(files), policy_pack, policy_pack_dir)
+    project = settings.project_of(files).with_packs(policy_pack, policy_pack_dir)
     answer, evidence = look(project, files, strict=strict, overrides=set_)
     # What is said for one call is no property of the files, so its answer is not kept.
     if not (no_cache or set_ or policy_pack or policy_pack_dir):

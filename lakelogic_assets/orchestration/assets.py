@@ -10,6 +10,8 @@ from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.orchestration.steps import RunOptions, Step
 from lakelogic_assets.orchestration.translator import ContractTranslator
 
+OPTIONS = RunOptions.to_fields_dict()
+
 
 def build_asset(product: Product, engine: Engine, translator: ContractTranslator) -> dg.AssetsDefinition:
     """One step: rows and checks come out of the same evaluation, and each check can also be run alone."""
@@ -22,11 +24,14 @@ def build_asset(product: Product, engine: Engine, translator: ContractTranslator
         partitions_def=product.partitions_def,
         backfill_policy=_backfill_policy(product, engine),
         required_resource_keys={"spark"},
+        # Annotated as an argument, the same options would be worked out anew for each of a thousand assets.
+        config_schema=OPTIONS,
         # One writer for a table, in whichever run.
         pool=product.settings.pool or f"table/{'/'.join(product.asset_key.path)}",
     )
-    def step(context: dg.AssetExecutionContext, config: RunOptions) -> Iterator[Any]:
-        yield from Step(context, product, engine, config).events()
+    def step(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        options = RunOptions(**context.op_execution_context.op_config)
+        yield from Step.of(context, product, engine, options).events()
 
     return step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice, pairwise
 from typing import Any
 
@@ -73,10 +74,21 @@ def automation_condition(product: Product) -> dg.AutomationCondition[Any] | None
             tick: Any = dg.AutomationCondition.cron_tick_passed(cron, "UTC")
             due = tick.since_last_handled()
             return dg.AutomationCondition.in_latest_time_window() & due & ~dg.AutomationCondition.in_progress()
-        condition: Any = dg.AutomationCondition.on_cron(cron, "UTC")
+        condition = _on_cron(cron)
     else:
-        condition = dg.AutomationCondition.eager()
+        condition = _eager()
     return condition.ignore(outside) if outside is not None else condition
+
+
+@cache
+def _eager() -> Any:
+    """One for all assets: a condition does not know whose it is, and is made of two dozen others."""
+    return dg.AutomationCondition.eager()
+
+
+@cache
+def _on_cron(cron: str) -> Any:
+    return dg.AutomationCondition.on_cron(cron, "UTC")
 
 
 def automation_sensor() -> dg.AutomationConditionSensorDefinition:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import dagster as dg
@@ -42,7 +45,8 @@ def build_definitions(
     project: Project, translator: ContractTranslator | None = None, registry: Registry | None = None
 ) -> dg.Definitions:
     """Everything the code location shows. A contract with errors is left out with its reason."""
-    return build_location(project, translator, registry).definitions
+    with _uncollected():
+        return build_location(project, translator, registry).definitions
 
 
 def build_location(
@@ -59,6 +63,18 @@ def build_location(
     with previews_allowed():
         definitions = _definitions(products, sorted_out, engine, translator or ContractTranslator())
     return Location(products, engine, definitions)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """All that is made here stays: looking for garbage among it, again and again as it grows, would find none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _definitions(

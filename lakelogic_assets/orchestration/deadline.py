@@ -17,9 +17,10 @@ _SET_BY_US = "lakelogic/deadline_of"
 _NO_LIMIT = 10 * 365 * 86_400
 
 
-def set_deadline(instance: dg.DagsterInstance, run_id: str, product: Product, windows: int) -> None:
-    """Give the step the contract's time for each of its windows; a limit that a person set stays as it is."""
-    seconds = product.settings.timeout_seconds
+def set_deadline(
+    instance: dg.DagsterInstance, run_id: str, product: Product, windows: int, seconds: float | None
+) -> None:
+    """Give the step so many seconds for each of its windows; a limit that a person set on the run stays as it is."""
     record = instance.get_run_record_by_id(run_id)
     if record is None:
         return

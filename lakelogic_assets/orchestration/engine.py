@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,8 @@ from lakelogic_assets.gates.judgement import Judgement
 from lakelogic_assets.gates.volume import judge_volume
 from lakelogic_assets.orchestration.checks import Findings, Outcome, not_evaluated, outcomes, skipped
 from lakelogic_assets.orchestration.product import Product
-from lakelogic_assets.plan.request import ApprovalPolicy
+from lakelogic_assets.plan.request import RunPolicy
+from lakelogic_assets.plan.schedule import State
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
@@ -49,9 +51,8 @@ class Asked:
     run_id: str
     spark: Callable[[], SparkSession]
     """The session, started when it is first needed and replaced when it has died."""
-    ignore_gates: bool = False
+    policy: RunPolicy = field(default_factory=RunPolicy)
     reprocess: bool = False
-    approval_required: bool = False
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Values of the contract that are others for this run."""
     window: str = "partition"
@@ -79,6 +80,14 @@ class Attempt:
     def published(self) -> bool:
         return self.trouble is None and not self.skipped
 
+    @property
+    def state(self) -> State:
+        """Whether what lies below may go on, and whether somebody has to mend something."""
+        if self.published:
+            return "done"
+        status = self.report.status if self.report else "failed"
+        return "held" if status in ("held", "waiting", "skipped") else "failed"
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -88,6 +97,8 @@ class Engine:
     workspace: Workspace
     settings: Orchestration = field(default_factory=Orchestration)
     references: RunReferences = field(default_factory=RunReferences)
+    failures: Counter[str] = field(default_factory=Counter)
+    """Run → how many of its windows have failed in a row."""
 
     @cached_property
     def _sharing(self) -> frozenset[Key]:
@@ -95,6 +106,15 @@ class Engine:
 
     def run(self, product: Product, window: Window, asked: Asked) -> Attempt:
         """Evaluate, quarantine, judge and publish one window; errors become the window's trouble."""
+        limit = asked.policy.max_consecutive_failures
+        if limit is not None and self.failures[asked.run_id] >= limit:
+            return _not_run(product, f"not started after {limit} failures in a row")
+        attempt = self._attempt(product, window, asked)
+        if attempt.state != "held":
+            self.failures[asked.run_id] = self.failures[asked.run_id] + 1 if attempt.state == "failed" else 0
+        return attempt
+
+    def _attempt(self, product: Product, window: Window, asked: Asked) -> Attempt:
         try:
             report = self._executed(product, window, asked)
         except LakeLogicError as error:
@@ -135,10 +155,10 @@ class Engine:
             external_logic=self.workspace.logic_policy,
             environment=self.workspace.project.environment,
             upstream=upstreams_of(self.registry, self.workspace, product.key),
-            ignore_gates=asked.ignore_gates,
+            ignore_gates=asked.policy.ignore_gates,
             reprocess=asked.reprocess,
-            timeout_seconds=product.settings.timeout_seconds,
-            approval=ApprovalPolicy(asked.approval_required),
+            timeout_seconds=asked.policy.timeout_seconds or product.settings.timeout_seconds,
+            approval=asked.policy.approval,
             skipped=asked.skipped,
             references=self.references if product.key in self._sharing else None,
         )
@@ -148,8 +168,8 @@ class Engine:
         lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
         return tried(
             lambda: execute(contract, asked.spark, lakehouse, destination, request),
-            retries=self.settings.retries,
-            pause_seconds=self.settings.retry_seconds,
+            retries=asked.policy.retries,
+            pause_seconds=asked.policy.retry_seconds,
             say=asked.say,
         )
 
@@ -164,7 +184,8 @@ class Engine:
         """The proof from the commits, and the run against what was promised and what is usual."""
         contract = product.contract
         destination = self.workspace.destination(contract)
-        proved = audit_run(destination, report.versions_written)
+        # What changed nothing made no commit; the version it names is another run's.
+        proved = audit_run(destination, report.versions_written) if report.status != "unchanged" else None
         judged = report.status != "no_new_data"
         return Findings(
             faults=proved.faults if proved else None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Sequence
 
 import dagster as dg
 
@@ -17,7 +19,10 @@ _WINDOWS_A_TICK = 30
 
 
 def late_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinition:
-    """Off until a person switches it on. It needs no cursor: what is late is told by the logs, until it is rebuilt."""
+    """Off until a person switches it on. What is late is told by the logs, until it is rebuilt.
+
+    Its cursor holds what it has asked for, so that windows that keep failing do not take the turn of the others.
+    """
     watched = [product for product in products if product.partitions is not None]
 
     @dg.sensor(
@@ -35,10 +40,27 @@ def late_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinit
                 for note in report.notes:
                     context.log.warning(f"{'/'.join(product.key)}: {note}")
                 requests += _requests(product, report)
-        reason = None if requests else dg.SkipReason("Nothing has come late.")
-        return dg.SensorResult(run_requests=requests[:_WINDOWS_A_TICK], skip_reason=reason)
+        return _turn(requests, json.loads(context.cursor) if context.cursor else ())
 
     return late_data
+
+
+def _turn(late: Sequence[dg.RunRequest], asked_before: Collection[str]) -> dg.SensorResult:
+    """As many as go into one tick, of those that were not asked for as they stand now."""
+    marks = {_mark(request): request for request in late}
+    known = marks.keys() & asked_before
+    new = [mark for mark in marks if mark not in known][:_WINDOWS_A_TICK]
+    before = f"{len(known)} late windows were asked for before; look at their runs."
+    return dg.SensorResult(
+        run_requests=[marks[mark] for mark in new],
+        skip_reason=None if new else dg.SkipReason(before if known else "Nothing has come late."),
+        # What is no longer late is forgotten.
+        cursor=json.dumps(sorted(known | {*new})),
+    )
+
+
+def _mark(request: dg.RunRequest) -> str:
+    return hashlib.sha256((request.run_key or "").encode()).hexdigest()[:16]
 
 
 def _requests(product: Product, report: LateReport) -> Iterator[dg.RunRequest]:

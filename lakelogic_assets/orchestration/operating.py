@@ -16,23 +16,21 @@ from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration import events
 from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
 from lakelogic_assets.orchestration.metadata import run_metadata
+from lakelogic_assets.orchestration.options import PolicyOptions, policy_of, under_packs
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.orchestration.selecting import SELECT, DaysOfSelection, chosen_days, chosen_products
 from lakelogic_assets.plan.campaign import Campaign, Task
 from lakelogic_assets.plan.request import PipelineRequest, request_for
-from lakelogic_assets.plan.schedule import Progress, Rules, State, follow_in_order
+from lakelogic_assets.plan.schedule import Progress, Rules, follow_in_order
 from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.approvals import approve
 from lakelogic_assets.spark.campaigns import Planner, below
 from lakelogic_assets.spark.reprocessing import most_rounds, what_is_left
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation]
-_IGNORE = "Go on although a gate holds an upstream back."
-_SIGN = "A schema drift or too many bad rows wait for the job `approve`."
-_SET = "Values of the contracts that are others for this run, such as source.path: data/x."
 
 
-class RunContracts(DaysOfSelection):
+class RunContracts(PolicyOptions, DaysOfSelection):
     """What `run_contracts` takes, in the words of the command line."""
 
     window: str | None = Field(
@@ -40,17 +38,12 @@ class RunContracts(DaysOfSelection):
         description="full, last_success, range or backfill; range where days are named, else full.",
     )
     by: str = Field(default="day", description="How a backfill is cut: day, week or month.")
-    ignore_gates: bool = Field(default=False, description=_IGNORE)
-    approval_required: bool = Field(default=False, description=_SIGN)
-    set_values: dict[str, Any] = Field(default={}, description=_SET)
 
 
-class Reprocess(dg.Config):
+class Reprocess(PolicyOptions):
     select: list[str] = Field(description=f"{SELECT} What needs them is rebuilt too.")
     first_day: str = Field(description="First day to rebuild, such as 2026-02-01.")
     last_day: str = Field(description="Last day to rebuild, included.")
-    ignore_gates: bool = Field(default=False, description=_IGNORE)
-    set_values: dict[str, Any] = Field(default={}, description=_SET)
 
 
 class Approve(dg.Config):
@@ -70,10 +63,8 @@ def _run_contracts(products: Sequence[Product], engine: Engine) -> dg.JobDefinit
     @dg.op(name="run_selection", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing, is_required=False))
     def run_selection(context: dg.OpExecutionContext, config: RunContracts):  # type: ignore[no-untyped-def]
         chosen = chosen_products(products, engine, config.select)
-        request = _request(config)
-        asked = _asked(context, config, request)
         named = frozenset(product.key for product in chosen)
-        yield from _Operation(context, engine, chosen, request, asked, named).events()
+        yield from _operation(context, engine, chosen, _request(config), config, named).events()
 
     @dg.job(description="Run a layer, an entity or any selection, for a window or for days, in graph order.")
     def run_contracts() -> None:
@@ -89,8 +80,7 @@ def _reprocess(products: Sequence[Product], engine: Engine) -> dg.JobDefinition:
         keys = {*below(engine.registry, named)}
         chosen = [product for product in chosen_products(products, engine, ()) if product.key in keys]
         request = PipelineRequest(window="reprocess", days=chosen_days(config.first_day, config.last_day))
-        asked = _asked(context, config, request)
-        yield from _Operation(context, engine, chosen, request, asked, frozenset(named)).events()
+        yield from _operation(context, engine, chosen, request, config, frozenset(named)).events()
 
     @dg.job(description="Rebuild some days of some contracts and of everything that is made from them.")
     def reprocess() -> None:
@@ -147,18 +137,6 @@ def _request(config: RunContracts) -> PipelineRequest:
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
-def _asked(context: dg.OpExecutionContext, config: Any, request: PipelineRequest) -> Asked:
-    return Asked(
-        run_id=context.run_id,
-        spark=lambda: context.resources.spark.spark_session,
-        ignore_gates=config.ignore_gates,
-        approval_required=getattr(config, "approval_required", False),
-        overrides=config.set_values,
-        window=request.window,
-        say=context.log.info,
-    )
-
-
 @dataclass(frozen=True)
 class _Operation:
     """A request on its way: its tasks in order, each recorded as soon as it is done."""
@@ -208,7 +186,7 @@ class _Operation:
             raise dg.Failure("; ".join(wrong), allow_retries=False)
 
     def _run(self, campaign: Campaign, done: dict[Task, Any]) -> Events:
-        rules = Rules[Task, Attempt](_state, stands_in=self._stands_in, after=campaign.after)
+        rules = Rules[Task, Attempt](lambda attempt: attempt.state, stands_in=self._stands_in, after=campaign.after)
         upstream = {task: campaign.upstream[task] for task in campaign.tasks}
         for progress in follow_in_order(upstream, self._attempted, rules):
             if progress.state != "started":
@@ -226,7 +204,7 @@ class _Operation:
 
     def _stands_in(self, task: Task, blocker: Task) -> bool:
         known = {up.key: up for up in upstreams_of(self.engine.registry, self.engine.workspace, task.key)}
-        if self.asked.ignore_gates:
+        if self.asked.policy.ignore_gates:
             return True
         return blocker.key in known and stands_in(known[blocker.key], datetime.now(UTC))
 
@@ -257,8 +235,22 @@ class _Operation:
         yield from events.evaluations(product, attempt.outcomes, partition, target, holding=False)
 
 
-def _state(attempt: Attempt) -> State:
-    if attempt.published:
-        return "done"
-    status = attempt.report.status if attempt.report else "failed"
-    return "held" if status in ("held", "waiting", "skipped") else "failed"
+def _operation(
+    context: dg.OpExecutionContext,
+    engine: Engine,
+    products: Sequence[Product],
+    request: PipelineRequest,
+    config: PolicyOptions,
+    named: frozenset[tuple[str, ...]],
+) -> _Operation:
+    """What the words of the config come to."""
+    asked = Asked(
+        run_id=context.run_id,
+        spark=lambda: context.resources.spark.spark_session,
+        policy=policy_of(config, engine),
+        overrides=config.set_values,
+        window=request.window,
+        say=context.log.info,
+    )
+    engine, laid = under_packs(engine, products, config)
+    return _Operation(context, engine, laid, request, asked, named)

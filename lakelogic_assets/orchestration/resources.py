@@ -10,8 +10,8 @@ from dagster_pyspark import LazyPySparkResource
 from deltalake import DeltaTable
 from pydantic import Field
 
-from lakelogic_assets.spark.delta_log import is_table
-from lakelogic_assets.spark.session import local_session
+from lakelogic_assets.spark.delta_log import is_table, known_rows
+from lakelogic_assets.spark.session import open_session
 
 
 class SparkResource(LazyPySparkResource):
@@ -23,16 +23,14 @@ class SparkResource(LazyPySparkResource):
 
     def _init_session(self) -> None:
         # Asked for anew at each use: a session whose JVM died does not heal by itself.
-        self._spark_session = local_session(conf={key: str(value) for key, value in self.spark_config.items()})
+        self._spark_session = open_session({key: str(value) for key, value in self.spark_config.items()})
 
 
 def row_count(path: str) -> int | None:
     """The rows of a table by its log alone; None where a file carries no count."""
     if not is_table(path) or "://" in path:
         return None
-    actions = _table(path).get_add_actions(flatten=True)
-    counts = actions.column("num_records").to_pylist() if "num_records" in actions.schema.names else []
-    return sum(counts) if all(count is not None for count in counts) else None
+    return known_rows(_table(path))
 
 
 def _table(path: str) -> DeltaTable:

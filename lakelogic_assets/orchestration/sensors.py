@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration.engine import Engine
 from lakelogic_assets.orchestration.external import landing_key
 from lakelogic_assets.orchestration.product import Product
@@ -36,7 +37,12 @@ def file_sensor(products: Sequence[Product], engine: Engine) -> dg.SensorDefinit
         observed: list[dg.AssetObservation] = []
         for product, landing in watched:
             name = "/".join(product.key)
-            found = arrivals(product.contract, engine.workspace.lakehouse(product.contract), seen.get(name))
+            try:
+                found = arrivals(product.contract, engine.workspace.lakehouse(product.contract), seen.get(name))
+            except LakeLogicError as error:
+                # One folder that cannot be looked into keeps no other from being watched.
+                context.log.warning(f"{name} is not watched: {error}")
+                continue
             if found:
                 early = [arrival for arrival in found if _is_early(product, arrival)]
                 # Files of a day that is not over stay new until its partition exists.

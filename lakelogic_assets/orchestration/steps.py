@@ -14,22 +14,16 @@ from lakelogic_assets.orchestration.deadline import set_deadline
 from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
 from lakelogic_assets.orchestration.metadata import column_lineage, run_metadata
 from lakelogic_assets.orchestration.naming import asset_key
+from lakelogic_assets.orchestration.options import PolicyOptions, policy_of, under_packs
 from lakelogic_assets.orchestration.product import Product
 
 
-class RunOptions(dg.Config):
+class RunOptions(PolicyOptions):
     """What a person may say when starting a materialization."""
 
-    ignore_gates: bool = Field(default=False, description="Go on although a gate holds an upstream back.")
     reprocess: bool = Field(
         default=False,
         description="Rows of these windows that the source no longer has give way, by `reprocess_policy`.",
-    )
-    approval_required: bool = Field(
-        default=False, description="A schema drift or too many bad rows wait for the job `approve`."
-    )
-    set_values: dict[str, Any] = Field(
-        default={}, description="Values of the contract that are others for this run, such as source.path: data/x."
     )
 
 
@@ -52,14 +46,19 @@ class Step:
     engine: Engine
     options: RunOptions
 
+    @staticmethod
+    def of(context: dg.AssetExecutionContext, product: Product, engine: Engine, options: RunOptions) -> Step:
+        """The step, its contract with the policy packs that were asked for."""
+        engine, (product,) = under_packs(engine, [product], options)
+        return Step(context, product, engine, options)
+
     @property
     def asked(self) -> Asked:
         return Asked(
             run_id=self.context.run.run_id,
             spark=lambda: self.context.resources.spark.spark_session,
-            ignore_gates=self.options.ignore_gates,
+            policy=policy_of(self.options, self.engine),
             reprocess=self.options.reprocess,
-            approval_required=self.options.approval_required,
             overrides=self.options.set_values,
             say=self.context.log.info,
         )
@@ -85,16 +84,18 @@ class Step:
             # Everything at once would be written beside the days that are there.
             told = f"{'/'.join(self.product.key)} is made by `{self.product.partitions.name}` partitions: choose some."
             raise dg.Failure(told, allow_retries=False)
-        set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions))
+        asked = self.asked
+        seconds = asked.policy.timeout_seconds or self.product.settings.timeout_seconds
+        set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions), seconds)
         waits = self._held_in_this_run(partitions) if several and not self.options.ignore_gates else {}
         progress = _Progress()
         for partition in partitions:
             name, window = partition or "full", self.product.window(partition)
             if name in waits:
                 reason = f"{waits[name]} did not publish it in run {self.context.run.run_id[:8]}"
-                attempt = self.engine.hold(self.product, window, self.asked, reason)
+                attempt = self.engine.hold(self.product, window, asked, reason)
             else:
-                attempt = self.engine.run(self.product, window, self.asked)
+                attempt = self.engine.run(self.product, window, asked)
             if attempt.trouble is None:
                 progress.published += 1
             else:
@@ -110,7 +111,7 @@ class Step:
             raise _failure(self.product, progress, len(partitions))
         for name, why in progress.errors.items():
             # The step goes on for its good days, so whoever needs the others is told by a hold.
-            self.engine.hold(self.product, self.product.window(name), self.asked, why)
+            self.engine.hold(self.product, self.product.window(name), asked, why)
         yield from self._check_outputs()
 
     def _recorded(self, attempt: Attempt, partition: str | None, *, several: bool) -> Iterator[Any]:

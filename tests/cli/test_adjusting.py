@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakelogic_assets.cli.adjusting import with_overrides, with_packs
+from lakelogic_assets.cli.adjusting import with_overrides
 from lakelogic_assets.cli.remembered import answered_from_memory
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.errors import ContractError, NotFoundError
@@ -126,7 +126,7 @@ def test_answers_to_one_call_are_neither_kept_nor_given(call: Call, shop: Path) 
 
 
 def test_commands_adjust_a_project_and_its_contracts(landing: Path, shop: Path, pack: Path) -> None:
-    project = with_packs(Project(shop), ["strict"], str(pack))
+    project = Project(shop).with_packs(["strict"], str(pack))
     registry = load_project(project, {})
     assert landing.is_file()
     contract = with_overrides(registry, project, ["source.lookback=3d"]).find("silver_orders")
@@ -136,4 +136,4 @@ def test_commands_adjust_a_project_and_its_contracts(landing: Path, shop: Path, 
     with pytest.raises(ContractError):
         with_overrides(registry, project, ["lookback"])
     with pytest.raises(NotFoundError):
-        with_packs(project, None, str(shop / "nowhere"))
+        project.with_packs(None, str(shop / "nowhere"))

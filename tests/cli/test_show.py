@@ -94,11 +94,13 @@ def test_secrets_are_shown_as_they_are_written(
     call: Call, shop: Path, orders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_KEY", "s3cr3t")
-    source = "source: {type: dlt, path: '${SHOP_KEY}', dlt: {source: shop, credentials: {api_key: '${SHOP_KEY}'}}}\n"
+    monkeypatch.setenv("SHOP_FOLDER", "orders")
+    source = "source: {type: dlt, path: '${SHOP_FOLDER}', dlt: {source: shop, credentials: {api_key: '${SHOP_KEY}'}}}\n"
     orders.write_text(orders.read_text() + source)
     said = call("show", "silver_orders", "--project", shop)
     assert "credentials: {api_key: '${SHOP_KEY}'}" in said.out
-    assert "path: s3cr3t" in said.out
+    assert "path: orders" in said.out
+    assert "s3cr3t" not in said.out
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]))

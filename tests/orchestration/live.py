@@ -1,6 +1,6 @@
-"""Dagster as people run it: webserver and daemon over a shop, spoken to through GraphQL.
+"""Dagster as people run it: webserver, daemon and code server over a shop, spoken to through GraphQL.
 
-One pair of processes and one backfill serve every test that asks: starting them costs more than the tests do.
+One set of processes and one backfill serve every test that asks: starting them costs more than the tests do.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from tests.orchestration.conftest import BAD_DAY, DAYS, Shop, make_shop
+from tests.orchestration.conftest import BAD_DAY, DAYS, Shop, fast_folder, make_shop
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCATION = "lakelogic_assets.definitions"
@@ -32,7 +30,7 @@ REASON = "no_closed_days"
 """The gate of silver that the bad day fails."""
 LEFT_OUT = "contracts/depot/silver_stock.yaml"
 _ENDED = ("SUCCESS", "FAILURE", "CANCELED")
-_PATIENCE = 300.0
+_PATIENCE = 600.0
 T = TypeVar("T")
 
 
@@ -47,17 +45,7 @@ def dagster_environment(shop: Shop, home: Path) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         # Dagster's own notices would hide what we want to read in a failed test.
         "PYTHONWARNINGS": "ignore",
-        # A JVM that lives for seconds spends half of its time on optimizing code it will not run again.
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-
-
-@contextmanager
-def fast_folder() -> Iterator[Path]:
-    """A folder in memory where there is one: Dagster writes its events seven times faster there."""
-    memory = Path("/dev/shm")  # noqa: S108
-    with tempfile.TemporaryDirectory(prefix="lakelogic-", dir=memory if memory.is_dir() else None) as folder:
-        yield Path(folder)
 
 
 def make_home(folder: Path) -> Path:
@@ -325,32 +313,47 @@ def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 def _serve(folder: Path) -> Iterator[Live]:
-    shop, home = _make_live_shop(folder / "shop"), make_home(folder / "home")
-    port, workspace = _free_port(), str(ROOT / "workspace.yaml")
-    commands = {
-        "webserver": ["dagster_webserver", "-w", workspace, "-h", "127.0.0.1", "-p", str(port)],
-        "daemon": ["dagster._daemon", "run", "-w", workspace],
-    }
+    """The contracts in a server of their own, as `dagster dev` does: the daemon would load them anew every minute."""
+    shop, home, code = _make_live_shop(folder / "shop"), make_home(folder / "home"), folder / "code.sock"
+    port, workspace = _free_port(), folder / "workspace.yaml"
+    workspace.write_text(f"load_from: [{{grpc_server: {{socket: '{code}', location_name: {LOCATION}}}}}]\n")
     processes: list[subprocess.Popen[bytes]] = []
     live = Live(shop, f"http://127.0.0.1:{port}", folder)
+
+    def start(name: str, *words: str | Path) -> None:
+        command = [sys.executable, "-m", *map(str, words)]
+        with (folder / f"{name}.log").open("wb") as log:
+            processes.append(
+                subprocess.Popen(
+                    command, cwd=folder, env=dagster_environment(shop, home), stdout=log, stderr=subprocess.STDOUT
+                )
+            )
+
     try:
-        for name, words in commands.items():
-            with (folder / f"{name}.log").open("wb") as log:
-                processes.append(
-                    subprocess.Popen(
-                        [sys.executable, "-m", *words],
-                        cwd=folder, env=dagster_environment(shop, home), stdout=log, stderr=subprocess.STDOUT,
-                    )
-                )  # fmt: skip
+        start("code", "dagster", "api", "grpc", "-m", LOCATION, "-s", code, "--use-python-environment-entry-point")
+        within(_PATIENCE, lambda: _listens(code, live, processes), live.log_tail)
+        start("webserver", "dagster_webserver", "-w", workspace, "-h", "127.0.0.1", "-p", str(port))
+        start("daemon", "dagster._daemon", "run", "-w", workspace)
         within(_PATIENCE, lambda: _loaded(live, processes), live.log_tail)
         yield live
     finally:
-        _end(processes)
+        _end(processes[::-1])
+
+
+def _all_alive(live: Live, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        assert process.poll() is None, f"{process.args!r} ended by itself\n{live.log_tail()}"
+
+
+def _listens(path: Path, live: Live, processes: Sequence[subprocess.Popen[bytes]]) -> bool | None:
+    """Code servers listen when they have loaded."""
+    _all_alive(live, processes)
+    with socket.socket(socket.AF_UNIX) as probe:
+        return True if probe.connect_ex(str(path)) == 0 else None
 
 
 def _loaded(live: Live, processes: Sequence[subprocess.Popen[bytes]]) -> bool | None:
-    for process in processes:
-        assert process.poll() is None, f"{process.args!r} ended by itself\n{live.log_tail()}"
+    _all_alive(live, processes)
     try:
         with urllib.request.urlopen(f"{live.url}/server_info", timeout=30) as answer:  # noqa: S310
             answer.read()

@@ -16,7 +16,7 @@ from tests.orchestration.live import BRONZE, LOCATION, REASON, SILVER, TOTALS, B
 __all__ = ["backfilled", "live"]
 
 SCREENSHOTS_VARIABLE = "LAKELOGIC_SCREENSHOTS"
-_PATIENCE = 60_000
+_PATIENCE = 180_000
 Shoot = Callable[[Page, str], None]
 
 

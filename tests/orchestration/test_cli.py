@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestration.conftest import BAD_DAY, DAYS, Shop
-from tests.orchestration.live import BRONZE, LOCATION, ROOT, SILVER, TOTALS, dagster_environment, fast_folder, make_home
+from tests.orchestration.conftest import BAD_DAY, DAYS, Shop, fast_folder
+from tests.orchestration.live import BRONZE, LOCATION, ROOT, SILVER, TOTALS, dagster_environment, make_home
 
 GOOD_DAYS = [day for day in DAYS if day != BAD_DAY]
 OVERVIEW = "gold_till_overview"
@@ -46,7 +46,7 @@ def command(shop: Shop, tmp_path: Path) -> Iterator[Command]:
         environment = dagster_environment(shop, home)
         done = subprocess.run(
             [sys.executable, "-m", module, *map(str, words)],
-            cwd=cwd, env=environment | variables, capture_output=True, text=True, check=False, timeout=600,
+            cwd=cwd, env=environment | variables, capture_output=True, text=True, check=False, timeout=1800,
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)
 

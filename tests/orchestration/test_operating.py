@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from deltalake import DeltaTable
 
-from tests.orchestration.conftest import Runner, make_instance, make_shop
+from tests.orchestration.conftest import Runner, fast_folder, make_instance, make_shop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,14 +30,13 @@ DAILY = """
 def till(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Runner]:
     """A shop of three days whose silver table has to be signed; the tests here follow each other."""
     assert spark is not None
-    folder = tmp_path_factory.mktemp("operating")
-    shop = make_shop(folder / "shop")
+    shop = make_shop(tmp_path_factory.mktemp("operating") / "shop")
     shop.write("partitions/daily.yaml", DAILY)
     text = (shop.root / CONTRACT).read_text()
     shop.write(CONTRACT, text.replace("com.lakelogic.sample: 2", "com.lakelogic.approval: required"))
     for day in (ONE, TWO):
         shop.land(day, 10, 20)
-    with make_instance(folder / "dagster") as made:
+    with fast_folder() as memory, make_instance(memory / "dagster") as made:
         yield Runner(shop, made)
 
 
@@ -128,15 +127,41 @@ def test_late_rows_ask_for_exactly_their_windows(till: Runner) -> None:
     assert asked() == {}
 
 
+def test_late_windows_take_turns_although_the_first_ones_keep_failing(
+    till: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakelogic_assets.orchestration.late._WINDOWS_A_TICK", 1)
+    definitions = till.shop.definitions()
+    (sensor,) = [each for each in definitions.sensors or () if each.name == "late_data"]
+
+    def tick(cursor: str | None) -> dg.SensorResult:
+        ticked = sensor(dg.build_sensor_context(instance=till.instance, definitions=definitions, cursor=cursor))
+        assert isinstance(ticked, dg.SensorResult)
+        return ticked
+
+    for day in (ONE, TWO):
+        till.shop.land(day, 10, 20, 40)
+    first = tick(None)
+    second = tick(first.cursor)
+    asked = [request.partition_key for ticked in (first, second) for request in ticked.run_requests or ()]
+    assert asked == [ONE, TWO]
+    third = tick(second.cursor)
+    assert not third.run_requests
+    assert "2 late windows were asked for before" in str(third.skip_reason)
+    # More rows for a window that was asked for are another reason to ask.
+    till.shop.land(ONE, 10, 20, 40, 50)
+    assert [request.partition_key for request in tick(third.cursor).run_requests or ()] == [ONE]
+
+
 def test_a_value_set_for_one_run_is_used_and_recorded(till: Runner) -> None:
     other = till.shop.root / ".lakehouse/landing/elsewhere"
     file = other / "y_2026/m_02/d_01/orders.jsonl"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"order_id": "x", "amount": 5, "ordered_on": ONE}) + "\n")
-    config = {"ops": {f"shop__{BRONZE}": {"config": {"set_values": {"source.path": str(other)}}}}}
+    config = {"ops": {f"shop__{BRONZE}": {"config": {"set": {"source.path": str(other)}}}}}
     assert till.run(BRONZE, days=(ONE,), run_config=config).success
     assert (ONE, "x") in till.shop.rows(BRONZE, "ordered_on", "order_id")
-    config["ops"][f"shop__{BRONZE}"]["config"]["set_values"] = {"quality.row_rules": []}
+    config["ops"][f"shop__{BRONZE}"]["config"]["set"] = {"quality.row_rules": []}
     refused = till.run(BRONZE, days=(ONE,), run_config=config)
     assert not refused.success
     assert "--set quality" in told(refused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,73 @@ def test_a_failed_night_goes_on_where_it_ended(shop: Shop, call: Callable[..., t
     assert after == {BRONZE: 1, SILVER: 1, GOLD: 1}
     assert {row["pipeline_run_id"] for row in logged(shop, GOLD)} == {logged(shop, GOLD)[0]["pipeline_run_id"]}
     assert call("resume")[1].strip() == "There is nothing to resume."
+
+
+def test_what_has_left_the_project_is_not_resumed_and_named(shop: Shop, call: Callable[..., tuple[int, str]]) -> None:
+    shop.land(ONE, 10)
+    assert call("run", BRONZE, GOLD, "--day", ONE, "--timeout", "0.01s", "--retries", "0")[0] == 1
+    index = "contracts/shop/till/_system.yaml"
+    text = (shop.root / index).read_text()
+    shop.write(index, "".join(line for line in text.splitlines(keepends=True) if "gold" not in line))
+    (shop.root / "contracts/shop/till/gold_till_totals.yaml").unlink()
+    (shop.root / "contracts/shop/till/gold_till_overview.yaml").unlink()
+    code, said = call("resume", "--dry-run")
+    assert code == 0
+    assert f"The project no longer runs shop/{GOLD}, so nothing of that is resumed." in said
+    assert f"… shop/{BRONZE} {ONE}" in said
+
+
+def test_every_command_goes_on_with_the_sound_contracts_and_names_the_others(
+    shop: Shop, call: Callable[..., tuple[int, str]]
+) -> None:
+    shop.land(ONE, 10, -1)
+    assert call("run", BRONZE, SILVER, "--day", ONE)[0] == 0
+    path = "contracts/shop/till/gold_till_totals.yaml"
+    shop.write(path, (shop.root / path).read_text().replace("strategy: merge", "strategy: merg"))
+    for words, work in (
+        (("plan",), f"shop/{SILVER}"),
+        (("ddl",), "created    shop/gold_till_overview"),
+        (("audit",), f"shop/{SILVER} v0 {ONE}: 2 = 1 good + 1 quarantined + 0 dropped: holds"),
+        (("quarantine",), f"shop/{SILVER}: 1 rows"),
+        (("late",), "no windows late in 2 contracts"),
+        (("approve",), "Nothing waits for a signature."),
+        (("generate", "--days", "1", "--rows", "3", "--output", str(shop.root / "made")), f"shop/{BRONZE}: 3 rows"),
+        (("reset", SILVER, "--dry-run"), f"shop/{SILVER}: 1 row in 1 file"),
+    ):
+        code, said = call(*words)
+        assert work in said, said
+        named = "left out shop/gold_till_totals: contracts/shop/till/gold_till_totals.yaml" in said
+        assert (code, named) == ((0, False) if words[0] == "reset" else (1, True)), said
+        assert "Traceback" not in said
+
+
+def test_two_operators_who_start_the_same_window_wait_for_each_other(shop: Shop) -> None:
+    shop.land(ONE, 10, 20)
+    words = ["run", BRONZE, SILVER, "--day", ONE, "--json", "--project", str(shop.root)]
+    with ThreadPoolExecutor(2) as pool:
+        assert [*pool.map(lakelogic, [words, words])] == [0, 0]
+    for name in (BRONZE, SILVER):
+        assert len(shop.rows(name, "order_id")) == 2
+        # The second to come may find that rows came for a window meanwhile, and builds it once more.
+        assert len(logged(shop, name)) >= 2
+        assert {row["status"] for row in logged(shop, name)} <= {"success", "unchanged"}
+
+
+def test_a_pack_that_contradicts_a_contract_is_refused_and_so_is_one_with_errors(
+    shop: Shop, call: Callable[..., tuple[int, str]]
+) -> None:
+    rule = "quality: {row_rules: [{name: amount is not negative, sql: amount >= 5}]}\n"
+    shop.write("packs/contrary.yaml", rule)
+    shop.write("packs/wrong.yaml", rule.replace("amount is not negative", "big").replace(">= 5", ">="))
+    for pack, message in (
+        ("contrary", "The rule `amount is not negative` is another one in the policy pack (contrary.yaml:1)"),
+        ("wrong", "wrong.yaml:1"),
+    ):
+        words = ("--policy-pack", pack, "--policy-pack-dir", str(shop.root / "packs"))
+        code, said = call("run", SILVER, "--day", ONE, *words)
+        assert code == 1
+        assert message in said
+        assert logged(shop, SILVER) == []
 
 
 def test_a_rebuild_replaces_its_days_and_touches_no_other(shop: Shop, call: Callable[..., tuple[int, str]]) -> None:
@@ -283,7 +351,7 @@ def test_reference_data_may_be_old_for_as_long_as_the_contract_says(
     code, said = call("run", f"+{GOLD}", "--day", TWO)
     assert code == 1
     assert logged(shop, SILVER)[-1]["status"] == "blocked"
-    assert logged(shop, GOLD)[-1]["status"] in ("success", "no_new_data")
+    assert logged(shop, GOLD)[-1]["status"] in ("success", "no_new_data", "unchanged")
     later = datetime.now(UTC) + timedelta(hours=7)
     monkeypatch.setattr("lakelogic_assets.spark.admission.datetime", _Clock(later))
     code, said = call("run", GOLD, "--day", ONE)

@@ -1,0 +1,116 @@
+"""`python -m faults [--seed N] [--faults N] [--only KIND]`: the exit code says whether all that must be zero is."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice
+from pathlib import Path
+from queue import Queue
+
+from faults.catalogue import Fault, draw, further
+from faults.checking import Finding
+from faults.crew import StuckError, crew
+from faults.deeds import let_loose
+from faults.lane import Lane
+
+_COLUMNS = ("faults", "struck", "recovered", "lost rows", "doubled rows", "half-published", "needed a person")
+
+
+_FEW = 20
+"""So many are done before it pays to keep the classes of a JVM for the next ones."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    asked = _arguments(argv)
+    print(f"seed {asked.seed}: repeat with `python -m faults --seed {asked.seed} --faults {asked.faults}`", flush=True)
+    faults = [each for each in draw(asked.seed, asked.faults) if not asked.only or each.kind in asked.only]
+    with tempfile.TemporaryDirectory(prefix="lakelogic-faults-") as folder:
+        found = battery(faults, Path(folder), asked.lanes, further(asked.seed) if not asked.only else ())
+        if asked.keep:
+            shutil.copytree(folder, asked.keep, dirs_exist_ok=True)
+    print(table(found))
+    conflicts = [finding for fault, finding in found if fault.kind == "conflict"]
+    again = sum("evaluated again" in finding.says for finding in conflicts)
+    print(f"{again} of {len(conflicts)} foreign commits made the engine evaluate again; the others got along with it")
+    return 0 if all(finding.is_clean for _, finding in found) else 1
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m faults")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--faults", type=int, default=520)
+    parser.add_argument("--only", action="append", help="a kind of fault; may be given several times")
+    parser.add_argument("--lanes", type=int, default=2, help="how many are let loose side by side")
+    parser.add_argument("--keep", type=Path, help="copy what is left to this folder")
+    return parser.parse_args(argv)
+
+
+def battery(faults: list[Fault], folder: Path, lanes: int, more: Iterable[Fault] = ()) -> list[tuple[Fault, Finding]]:
+    """All faults, some side by side, each in a scene of its own; `more` stands in for those that did not strike."""
+    begun = time.monotonic()
+    done: list[tuple[Fault, Finding]] = []
+    with crew(folder / "victims.log") as people:
+        if len(faults) > _FEW:
+            people.share_classes(folder / "classes.jsa", Lane(folder / "first", people).first_command())
+        free: Queue[Lane] = Queue()
+        for number in range(lanes):
+            free.put(Lane(folder / f"lane-{number}", people))
+
+        def one(fault: Fault) -> tuple[Fault, Finding]:
+            lane = free.get()
+            try:
+                finding = let_loose(lane, fault)
+            except StuckError as error:
+                finding = Finding(needs_a_person=1, says=(str(error),))
+            finally:
+                free.put(lane)
+            done.append((fault, finding))
+            mark = "BAD" if not finding.is_clean else "ok " if finding.struck else "-- "
+            print(f"{len(done):4} {time.monotonic() - begun:6.0f} s {mark} {fault}", flush=True)
+            for said in finding.says if not finding.is_clean else ():
+                print(f"       {said}", flush=True)
+            return fault, finding
+
+        found: list[tuple[Fault, Finding]] = []
+        spare = iter(more)
+        with ThreadPoolExecutor(lanes) as pool:
+            while missing := list(islice(chain(faults[len(found) :], spare), len(faults) - _struck(found))):
+                found += pool.map(one, missing)
+        return found
+
+
+def _struck(found: list[tuple[Fault, Finding]]) -> int:
+    return sum(finding.struck for _, finding in found)
+
+
+def table(found: list[tuple[Fault, Finding]]) -> str:
+    """Kinds of faults down, what must be zero to the right."""
+    sums: dict[str, Counter[str]] = {}
+    for fault, finding in found:
+        figures = (
+            1,
+            finding.struck,
+            finding.is_clean,
+            finding.lost,
+            finding.doubled,
+            finding.half_published,
+            finding.needs_a_person,
+        )
+        for kind in (fault.kind, "all"):
+            sums.setdefault(kind, Counter()).update(dict(zip(_COLUMNS, map(int, figures), strict=True)))
+    ordered = [*(kind for kind in sums if kind != "all"), "all"] if sums else []
+    lines = [f"{'':26}" + "".join(f"{name:>17}" for name in _COLUMNS)]
+    lines += [f"{kind:26}" + "".join(f"{sums[kind][name]:17}" for name in _COLUMNS) for kind in ordered]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,348 @@
+"""What is done for each kind of fault, and what must be true afterwards."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from faults.catalogue import Fault
+from faults.checking import Finding, among, glimpse, seen
+from faults.crew import Victim
+from faults.dagster_backfill import dagster_killed
+from faults.lane import Lane, buried, heard, traceback_of
+from faults.scene import Row, Scene, State, day_name, draw_rows
+
+_DISK_MB = 24
+
+
+def let_loose(lane: Lane, fault: Fault) -> Finding:
+    """Let one fault happen and look what is left of the tables."""
+    return _DEEDS[fault.kind](lane, fault)
+
+
+def _prepared(lane: Lane, fault: Fault) -> tuple[Scene, list[int], int, State, State]:
+    """A scene with a further day landed: scene, all days, that day, the tables before and after it."""
+    scene, done = lane.scene(fault)
+    before = scene.state(done)
+    day = 0 if fault.begins == "again" else len(done)
+    if fault.begins != "again":
+        scene.land(day, draw_rows(random.Random(fault.seed), day))
+    days = sorted({*done, day})
+    return scene, days, day, before, scene.state(days)
+
+
+def _killed_inside(lane: Lane, fault: Fault) -> Finding:
+    """A kill at a border or when a file appears; what survives, if anything, must go on by itself."""
+    scene, days, day, before, after = _prepared(lane, fault)
+    if fault.begins == "again" and scene.strategy in ("append", "partition"):
+        scene.land(0, draw_rows(random.Random(fault.seed), 0, count=20))
+        after = scene.state(days)
+    first = _broken_off(lane, scene, day, fault.details) + glimpse(scene, before, after)
+    return first + lane.recover(scene, [day], after)
+
+
+def _broken_off(lane: Lane, scene: Scene, day: int, details: dict[str, Any]) -> Finding:
+    """One run with a fault inside; it is dead afterwards, or has said a sentence."""
+    victim = lane.crew.get()
+    answer = lane.run(victim, scene, day, fault=details)
+    return _after_the_kill(lane, victim, answer)
+
+
+def _after_the_kill(lane: Lane, victim: Victim, answer: dict[str, Any] | None) -> Finding:
+    if answer is None:
+        buried(victim)
+    else:
+        lane.crew.give_back(victim)
+    return heard(answer)
+
+
+def _killed_twice(lane: Lane, fault: Fault) -> Finding:
+    """A further file lands after the first death, and the run that finds both is killed as well."""
+    scene, days, day, before, _ = _prepared(lane, fault)
+    borders, killed = fault.details["borders"], {"act": fault.details["act"]}
+    first = _broken_off(lane, scene, day, {"border": borders[0], **killed})
+    states = [before, scene.state(days)]
+    if fault.details["news"]:
+        scene.land(day, _news(fault, day), part=1)
+        states.append(scene.state(days))
+    second = _broken_off(lane, scene, day, {"border": borders[1], **killed})
+    after = states[-1]
+    return first + second + _one_of(scene, states, after) + lane.recover(scene, [day], after)
+
+
+def _one_of(scene: Scene, states: list[State], after: State) -> Finding:
+    """The table as a whole at some point of its way; only at the end its bad rows must all be there."""
+    return among(scene, [after, *(State(state.target, Counter()) for state in states[:-1])])
+
+
+def _news(fault: Fault, day: int) -> list[Row]:
+    """Lines of a day with keys that no other file has."""
+    rng = random.Random(fault.seed + 1)
+    return draw_rows(rng, day, count=9, first_id=(day + 1) * 1_000 + 500, keys_called="n")
+
+
+def _doctor(lane: Lane, fault: Fault) -> Finding:
+    """After a kill the doctor is called before anybody runs the table again; it leaves nothing half done."""
+    scene, _, day, before, after = _prepared(lane, fault)
+    found = _broken_off(lane, scene, day, fault.details)
+    with lane.hired() as victim:
+        answer = victim.do(lane.typed(scene, ["doctor", "--repair"])) or {}
+    if answer.get("done", {}).get("code") != 0:
+        return found + Finding(needs_a_person=1, says=(f"the doctor: {answer}",))
+    left = Finding(half_published=len(list(scene.intents.rglob("*.json"))), says=("intents after the doctor",))
+    found += (left if left.half_published else Finding()) + glimpse(scene, before, after)
+    return found + lane.recover(scene, [day], after)
+
+
+def _killed_sometime(lane: Lane, fault: Fault) -> Finding:
+    scene, _, day, before, after = _prepared(lane, fault)
+    victim = lane.crew.get()
+    victim.tell(lane.command(scene, day))
+    time.sleep(fault.details["moment"] * lane.usual_seconds[victim.is_warm])
+    act = fault.details["act"]
+    struck = Finding(struck=victim.is_busy)
+    victim.kill(python=act != "kill jvm", jvm=act != "kill python")
+    if act == "kill jvm":
+        answer = victim.hear()
+        lane.crew.give_back(victim)
+        struck += traceback_of(answer)
+    else:
+        buried(victim)
+    return struck + glimpse(scene, before, after) + lane.recover(scene, [day], after)
+
+
+def _one_window_twice(lane: Lane, fault: Fault) -> Finding:
+    scene, _, day, _, after = _prepared(lane, fault)
+    return _side_by_side(lane, fault, scene, [after], [lane.command(scene, day)] * 2, [day])
+
+
+def _two_windows(lane: Lane, fault: Fault) -> Finding:
+    scene, days, day, _, _ = _prepared(lane, fault)
+    other = max(days) + 1
+    scene.land(other, draw_rows(random.Random(fault.seed + 1), other))
+    commands = [lane.command(scene, day), lane.command(scene, other)]
+    others = [each for each in days if each != day]
+    ways = [[*others, day, other], [*others, other, day]]
+    if fault.details["killed"]:
+        ways.append([*days, other] if fault.begins == "again" else [*others, other])
+    # Whichever came first: running all once more in order must give what order gives.
+    after = scene.state([*days, other])
+    return _side_by_side(lane, fault, scene, [*map(scene.state, ways)], commands, [*days, other], after)
+
+
+def _upkeep(deed: str) -> Callable[[Lane, Fault], Finding]:
+    def beside(lane: Lane, fault: Fault) -> Finding:
+        scene, days, day, _, after = _prepared(lane, fault)
+        if deed == "erase":
+            scene.land(day, [row for row in scene.rows_of(day) if row.k != "k00"])
+            after = _forgotten(scene, days, scene.state(days))
+        commands = [lane.command(scene, day), {"do": deed, "contract": str(scene.contract)}]
+        if not fault.details["killed"]:
+            return _side_by_side(lane, fault, scene, _either(scene, after, deed), commands, [day], after)
+        found, _ = _both(lane, fault, commands)
+        # Whether it came through beside the run that died or not, it is asked for once more.
+        with lane.hired() as victim:
+            found += traceback_of(victim.do(commands[1]))
+        return found + lane.recover(scene, [day], after)
+
+    return beside
+
+
+def _forgotten(scene: Scene, days: list[int], plain: State) -> State:
+    """The tables without the person who is forgotten; an overwritten table gets everything from the source again."""
+    if scene.strategy == "overwrite":
+        return plain
+    left = {path: [row for row in rows if row.k != "k00" or row.is_bad] for path, rows in scene.files.items()}
+    return Scene(scene.folder, scene.strategy, scene.windowed, left).state(days)
+
+
+def _either(scene: Scene, after: State, deed: str) -> list[State]:
+    """What there may be before anything is run again: an erasure may come before or after a complete reload."""
+    if deed != "erase" or scene.strategy != "overwrite":
+        return [after]
+    without = Counter({row: n for row, n in after.target.items() if "k00" not in row})
+    return [after, State(without, after.quarantine)]
+
+
+def _side_by_side(
+    lane: Lane, fault: Fault, scene: Scene, ways: list[State], commands: list[dict[str, Any]], again: list[int],
+    after: State | None = None,
+) -> Finding:  # fmt: skip
+    """Two at once end as one of the ways in which they can follow each other, and stay so when they are run again."""
+    found, answers = _both(lane, fault, commands)
+    refused = [answer["error"] for answer in answers if answer and "error" in answer]
+    if refused or not found.is_clean:
+        return found + Finding(needs_a_person=len(refused), says=tuple(refused))
+    return found + among(scene, ways) + lane.recover(scene, again, after or ways[0])
+
+
+def _both(lane: Lane, fault: Fault, commands: list[dict[str, Any]]) -> tuple[Finding, list[dict[str, Any] | None]]:
+    """Two commands in two processes at once; where the fault says so, the first one is killed in the middle."""
+    first, second = lane.crew.get(), lane.crew.get()
+    first.tell(commands[0])
+    time.sleep(fault.details["pause"] if commands[1]["do"] != "run" else 0)
+    struck = first.is_busy
+    second.tell(commands[1])
+    if fault.details["killed"]:
+        time.sleep(fault.details["pause"] / 2)
+        struck = first.is_busy
+        first.kill()
+        answers = [None, second.hear()]
+        buried(first)
+    else:
+        answers = [first.hear(), second.hear()]
+        lane.crew.give_back(first)
+    lane.crew.give_back(second)
+    return sum(map(traceback_of, answers), Finding(struck=struck)), answers
+
+
+def _source_changed(lane: Lane, fault: Fault) -> Finding:
+    scene, days, day, before, old = _prepared(lane, fault)
+    details = _changing(scene, fault, day)
+    new = scene.state(days)
+    victim = lane.crew.get()
+    answer = lane.run(victim, scene, day, fault=details)
+    lane.crew.give_back(victim)
+    found = heard(answer) + _one_of(scene, [before, old, new], new)
+    if details["act"] == "remove" and scene.strategy != "overwrite":
+        # A window without files is no news: what was published of it stays until somebody rebuilds it.
+        kept = seen(scene)
+        with lane.hired() as victim:
+            found += traceback_of(lane.run(victim, scene, day))
+        return found + among(scene, [State(kept.target, kept.quarantine)])
+    return found + lane.recover(scene, [day], _merged(scene, old, new, answer))
+
+
+def _changing(scene: Scene, fault: Fault, day: int) -> dict[str, Any]:
+    """The fault with the files it needs; the scene knows what the landing folder will hold afterwards."""
+    file, act = str(scene.landing(day)), fault.details["act"]
+    if act in ("replace", "add"):
+        more = draw_rows(random.Random(fault.seed + 1), day, count=9, first_id=(day + 1) * 1_000 + 500)
+        aside = Scene(scene.folder / "aside", scene.strategy, scene.windowed)
+        aside.land(day, more if act == "replace" else _news(fault, day))
+        changed = file if act == "replace" else str(scene.landing(day, 1))
+        scene.files[changed] = aside.rows_of(day)
+        return {**fault.details, "act": "replace", "other": str(aside.landing(day)), "file": changed}
+    kept = scene.files.pop(file)
+    if act == "truncate":
+        scene.files[file] = kept[: (len(kept) + 1) // 2 - 1]
+    return {**fault.details, "file": file}
+
+
+def _merged(scene: Scene, old: State, new: State, answer: dict[str, Any] | None) -> State:
+    """Rows merged by key stay when the source loses them, so a run that came through leaves its mark."""
+    if scene.strategy not in ("merge", "scd2") or not answer or "done" not in answer:
+        return new
+    both = Scene(scene.folder, scene.strategy, scene.windowed, dict(scene.files))
+    return State(_union(both, old, new), new.quarantine)
+
+
+def _union(scene: Scene, old: State, new: State) -> Counter[tuple[Any, ...]]:
+    position = 1 if scene.strategy == "merge" else 0
+    fresh = {row[position] for row in new.target}
+    return new.target + Counter({row: n for row, n in old.target.items() if row[position] not in fresh})
+
+
+def _dropped(lane: Lane, fault: Fault) -> Finding:
+    scene, days, day, _, after = _prepared(lane, fault)
+    return _broken_off(lane, scene, day, fault.details) + lane.recover(scene, days, after)
+
+
+def _conflict(lane: Lane, fault: Fault) -> Finding:
+    """Another program commits between two steps; the run takes it into account, or says that it has to be repeated."""
+    scene, days, day, before, plain = _prepared(lane, fault)
+    after = plain
+    if fault.details["act"] == "foreign delete" and scene.strategy != "overwrite":
+        after, before = _without_foreign(scene, days, day), _without_foreign(scene, days[:-1], day)
+    with lane.hired() as victim:
+        answer = lane.run(victim, scene, day, fault=fault.details)
+    again = [word for word in (answer or {}).get("done", {}).get("warnings", ()) if word.startswith("Evaluated again")]
+    said = Finding(says=("evaluated again",) if again else ())
+    return heard(answer) + said + glimpse(scene, before, after) + lane.recover(scene, [day], after)
+
+
+def _without_foreign(scene: Scene, days: list[int], day: int) -> State:
+    """The tables when the rows of one key that were there before this day are gone."""
+    left = {
+        path: [row for row in rows if row.k != "k00" or row.is_bad or row.day == day_name(day)]
+        for path, rows in scene.files.items()
+    }
+    return Scene(scene.folder, scene.strategy, scene.windowed, left).state(days)
+
+
+def _clock(lane: Lane, fault: Fault) -> Finding:
+    """The clock is off while the first day lands and runs, and right again for the second and the third."""
+    scene, _ = lane.scene(fault)
+    now, offset = time.time(), fault.details["offset"]
+    with lane.hired() as victim:
+        for day, off in enumerate((offset, 0.0, offset / 2)):
+            scene.land(day, draw_rows(random.Random(fault.seed + day), day), mtime=now + off + day)
+            answer = lane.run(victim, scene, day, clock=off)
+            if not answer or "done" not in answer:
+                return Finding(needs_a_person=1, says=(str(answer),))
+    return among(scene, [scene.state([0, 1, 2])]) + lane.recover(scene, [2], scene.state([0, 1, 2]))
+
+
+def _disk_full(lane: Lane, fault: Fault) -> Finding:
+    """The lakehouse lies on a small disk that is full but for some kilobytes."""
+    scene, _, day, before, after = _prepared(lane, fault)
+    aside = lane.folder / "aside"
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(scene.folder, aside)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK_MB}m", "tmpfs", str(scene.folder)], check=True)
+    try:
+        shutil.copytree(aside, scene.folder, dirs_exist_ok=True)
+        ballast = scene.folder / "ballast"
+        _fill(ballast, fault.details["room_kb"])
+        with lane.hired() as victim:
+            answer = lane.run(victim, scene, day, fault=None, full=True)
+        ballast.unlink()
+        first = Finding(struck="error" in (answer or {})) + traceback_of(answer) + glimpse(scene, before, after)
+        return first + lane.recover(scene, [day], after)
+    finally:
+        subprocess.run(["umount", "-l", str(scene.folder)], check=True)
+
+
+def _backfill_killed(lane: Lane, fault: Fault) -> Finding:
+    """Four days from the command line, killed in one of them; then what an operator types: resume."""
+    scene, _ = lane.scene(fault)
+    days = [0, 1, 2, 3]
+    scene.cut_by_days(days)
+    for day in days:
+        scene.land(day, draw_rows(random.Random(fault.seed + day), day))
+    victim = lane.crew.get()
+    began = lane.backfill(scene, days)
+    answer = victim.do({**began, "fault": fault.details})
+    return _after_the_kill(lane, victim, answer) + lane.resume(scene, began, scene.state(days), len(days))
+
+
+def _fill(ballast: Path, room_kb: int) -> None:
+    free = shutil.disk_usage(ballast.parent).free
+    with ballast.open("wb") as file:
+        file.write(b"\0" * max(0, free - room_kb * 1024))
+
+
+_DEEDS: Final[dict[str, Callable[[Lane, Fault], Finding]]] = {
+    "border": _killed_inside,
+    "appearance": _killed_inside,
+    "moment": _killed_sometime,
+    "killed twice": _killed_twice,
+    "doctor": _doctor,
+    "one window twice at once": _one_window_twice,
+    "two windows at once": _two_windows,
+    "maintenance": _upkeep("maintain"),
+    "erasure": _upkeep("erase"),
+    "conflict": _conflict,
+    "source": _source_changed,
+    "dropped": _dropped,
+    "clock": _clock,
+    "disk": _disk_full,
+    "backfill": _backfill_killed,
+    "dagster": dagster_killed,
+}

@@ -1,0 +1,204 @@
+"""`python -m faults.victim` — a process that does what it is told, one line of JSON at a time, until it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+
+from delta.tables import DeltaTable as DeltaTables
+from deltalake import DeltaTable
+
+from faults.points import Act, at_appearance, at_border
+from lakelogic_assets.cli.app import run as lakelogic
+from lakelogic_assets.errors import LakeLogicError
+from lakelogic_assets.plan.window import Window
+from lakelogic_assets.processor import DataProcessor
+from lakelogic_assets.spark import delivery, reporting, unread
+from lakelogic_assets.spark.audit import audit
+from lakelogic_assets.spark.locks import table_lock
+from lakelogic_assets.spark.maintenance import maintain
+from lakelogic_assets.spark.session import jvm_pid, local_session
+
+Command = dict[str, Any]
+_jvms: list[int] = []
+_struck: list[str] = []
+"""What the fault of this command did, once it has done it."""
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed must not be taken for an answer
+
+    def say(answer: Command) -> None:
+        answers.write(json.dumps(answer, default=str) + "\n")
+        answers.flush()
+
+    note_jvm()
+    say({"ready": os.getpid(), "jvm": _jvms[-1]})
+    for line in sys.stdin:
+        command = json.loads(line)
+        _struck.clear()
+        say({"begun": True})
+        say({**_answer(command), "jvm": _jvms[-1], "struck": bool(_struck)})
+
+
+def note_jvm() -> None:
+    found = jvm_pid(local_session())
+    if found is not None and found not in _jvms:
+        _jvms.append(found)
+
+
+def _answer(command: Command) -> Command:
+    try:
+        return {"done": _DEEDS[command["do"]](command)}
+    except LakeLogicError as error:
+        return {"error": str(error), "kind": type(error).__name__, "retryable": error.retryable}
+    except BaseException as error:
+        return {"escaped": "".join(traceback.format_exception(error))[-3000:]}
+
+
+def _run(command: Command) -> Command:
+    processor = DataProcessor(command["contract"])
+    note_jvm()
+    window = Window.day(command["window"]) if command.get("window") else Window.full()
+    with _clock(command.get("clock")), _sabotage(command.get("fault"), processor):
+        try:
+            report = processor.run(window=window)
+        finally:
+            note_jvm()
+    return {"status": report.status, "warnings": report.warnings}
+
+
+@contextlib.contextmanager
+def _sabotage(fault: Command | None, processor: DataProcessor) -> Iterator[None]:
+    if fault is None:
+        yield
+        return
+    place = processor.destination
+    places = {"target": place.target, "quarantine": place.quarantine, "run_log": place.run_log}
+    act = _act(fault, places)
+    if "border" in fault:
+        undo = at_border(fault["border"], act, fault.get("nth", 1))
+    else:
+        undo = at_appearance(fault["appearance"], places, act)
+    try:
+        yield
+    finally:
+        undo()
+
+
+def _act(fault: Command, places: dict[str, str]) -> Act:
+    def kill_python() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def kill_jvm() -> None:
+        os.kill(_jvms[-1], signal.SIGKILL)
+
+    def kill_both() -> None:
+        kill_jvm()
+        kill_python()
+
+    acts: dict[str, Act] = {
+        "kill python": kill_python,
+        "kill jvm": kill_jvm,
+        "kill both": kill_both,
+        "drop table": lambda: shutil.rmtree(places["target"], ignore_errors=True),
+        "truncate": lambda: _cut(Path(fault["file"])),
+        "replace": lambda: Path(fault["other"]).replace(fault["file"]),
+        "remove": lambda: Path(fault["file"]).unlink(),
+        "foreign delete": lambda: _foreign(places["target"], lambda table: table.delete("k = 'k00'")),
+        "foreign compaction": lambda: _foreign(places["target"], lambda table: table.optimize.compact()),
+    }
+
+    def strike() -> None:
+        _struck.append(fault["act"])
+        acts[fault["act"]]()
+
+    return strike
+
+
+def _cut(file: Path) -> None:
+    """Half of the lines are gone, as after a copy that broke off."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
+
+
+def _foreign(path: str, change: Callable[[DeltaTable], object]) -> None:
+    """A program that knows nothing of our locks."""
+    if DeltaTable.is_deltatable(path):
+        change(DeltaTable(path))
+
+
+@contextlib.contextmanager
+def _clock(offset: float | None) -> Iterator[None]:
+    """The engine's clock is off by some seconds."""
+    if offset is None:
+        yield
+        return
+
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz or UTC) + timedelta(seconds=offset)
+
+    modules = (delivery, reporting, unread)
+    for module in modules:
+        module.datetime = Shifted  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.datetime = datetime  # type: ignore[attr-defined]
+
+
+def _maintain(command: Command) -> Command:
+    processor = DataProcessor(command["contract"])
+    return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
+
+
+def _erase(command: Command) -> Command:
+    """All rows of one key go, as a request to be forgotten wants it, under the table's lock."""
+    spark = local_session()
+    target = DataProcessor(command["contract"]).destination.target
+    with table_lock(target, jvm_pid(spark)):
+        DeltaTables.forPath(spark, target).delete("k = 'k00'")
+    return {}
+
+
+def _lakelogic(command: Command) -> Command:
+    """The command line as an operator calls it: exit code, and what it said."""
+    said = io.StringIO()
+    processor = DataProcessor(command["contract"])
+    with _sabotage(command.get("fault"), processor), contextlib.redirect_stdout(said):
+        try:
+            code = lakelogic(command["words"])
+        finally:
+            note_jvm()
+    return {"code": code, "said": said.getvalue()[-2000:]}
+
+
+def _audit(command: Command) -> list[str]:
+    runs = audit(DataProcessor(command["contract"]).destination)
+    return [f"{run.window} generation {run.generation}: {fault}" for run in runs for fault in run.faults]
+
+
+_DEEDS: dict[str, Callable[[Command], Any]] = {
+    "run": _run,
+    "maintain": _maintain,
+    "erase": _erase,
+    "lakelogic": _lakelogic,
+    "audit": _audit,
+}
+
+if __name__ == "__main__":
+    main()

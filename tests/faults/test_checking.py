@@ -1,0 +1,137 @@
+"""The checker of the fault battery can say no: it finds what it is there to find."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+import faults.__main__ as runner
+from faults.catalogue import Fault, draw
+from faults.checking import Finding, glimpse, verdict
+from faults.lane import Lane
+from faults.scene import STRATEGIES, Scene, State, draw_rows
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    made = Scene(tmp_path, "append", windowed=True)
+    made.land(0, draw_rows(random.Random(3), 0))  # noqa: S311 - drawn, not secret
+    return made
+
+
+def write(scene: Scene, state: State) -> None:
+    rows = [dict(zip(("id", "k", "v"), row, strict=True)) for row in state.target.elements()]
+    write_deltalake(str(scene.target), pa.Table.from_pylist(rows), mode="overwrite")
+    bad = [{"id": id_} for id_ in state.quarantine.elements()]
+    write_deltalake(str(scene.quarantine), pa.Table.from_pylist(bad, schema=pa.schema({"id": pa.int64()})))
+
+
+def test_every_row_in_its_place_is_clean(scene: Scene) -> None:
+    state = scene.state([0])
+    assert state.target
+    assert state.quarantine
+    write(scene, state)
+    assert verdict(scene, state).is_clean
+
+
+def test_a_row_that_is_missing_is_lost_and_one_too_many_is_doubled(scene: Scene) -> None:
+    state = scene.state([0])
+    first, *others = state.target.elements()
+    write(scene, State(type(state.target)([*others, others[0]]), state.quarantine))
+    found = verdict(scene, state)
+    assert (found.lost, found.doubled) == (1, 1)
+    assert first not in others
+
+
+def test_bad_rows_that_are_missing_are_lost_too(scene: Scene) -> None:
+    state = scene.state([0])
+    write(scene, State(state.target, type(state.quarantine)()))
+    assert verdict(scene, state).lost == len(state.quarantine)
+    assert glimpse(scene, scene.state([]), state).half_published == 1
+
+
+def test_half_of_a_table_is_half_published(scene: Scene) -> None:
+    state = scene.state([0])
+    half = type(state.target)([*state.target.elements()][::2])
+    write(scene, State(half, state.quarantine))
+    assert glimpse(scene, scene.state([]), state).half_published == 1
+
+
+def test_an_intent_that_nobody_finished_is_half_published(scene: Scene) -> None:
+    state = scene.state([0])
+    write(scene, state)
+    scene.intents.mkdir(parents=True)
+    (scene.intents / "open.json").write_text("{}")
+    assert verdict(scene, state).half_published == 1
+
+
+def log(scene: Scene, *runs: dict[str, Any]) -> None:
+    table = DeltaTable(str(scene.target)).metadata().id
+    for number, counts in enumerate(runs):
+        said = {
+            "status": "success", "run_id": counts.pop("run_id", str(number)), "table_id": str(table),
+            "window": {"start": "2026-02-01T00:00:00+00:00"}, "counts": counts,
+        }  # fmt: skip
+        row = {"report_json": json.dumps(said), "timestamp": number}
+        write_deltalake(str(scene.run_log), pa.Table.from_pylist([row]), mode="append")
+
+
+def counts(scene: Scene, **more: Any) -> dict[str, Any]:
+    rows = scene.rows_of(0)
+    good, bad = sum(row.is_good for row in rows), sum(row.is_bad for row in rows)
+    return {"source": len(rows), "good": good, "quarantined": bad, "dropped": len(rows) - good - bad, **more}
+
+
+def test_a_log_that_counts_other_lines_than_the_files_have_is_half_published(scene: Scene) -> None:
+    state = scene.state([0])
+    write(scene, state)
+    log(scene, counts(scene))
+    assert verdict(scene, state).is_clean
+    log(scene, counts(scene, good=0))
+    assert verdict(scene, state).half_published == 1
+
+
+def test_lines_that_are_counted_in_two_runs_are_half_published(scene: Scene) -> None:
+    new = Scene(scene.folder, "append", windowed=False, files=scene.files)
+    state = new.state([0])
+    write(new, state)
+    log(new, counts(scene), counts(scene))
+    assert "the log counts" in " ".join(verdict(new, state).says)
+
+
+def test_a_run_that_is_in_the_log_twice_is_half_published(scene: Scene) -> None:
+    state = scene.state([0])
+    write(scene, state)
+    log(scene, counts(scene), counts(scene, run_id="0"))
+    assert verdict(scene, state).says == ("a run is in the log twice",)
+
+
+def test_a_fault_that_did_not_strike_is_told_and_another_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def pretended(_: Lane, fault: Fault) -> Finding:
+        asked.append(fault.kind)
+        return Finding(struck=fault.kind != "border")
+
+    monkeypatch.setattr(runner, "let_loose", pretended)
+    faults = [Fault("border", "append"), Fault("disk", "append")]
+    found = runner.battery(faults, tmp_path, 1, [Fault("border", "merge"), Fault("moment", "merge")])
+    assert asked == ["border", "disk", "border", "moment"]
+    assert [finding.struck for _, finding in found] == [False, True, False, True]
+
+
+def test_a_seed_draws_the_same_faults_of_every_kind_and_strategy() -> None:
+    faults = draw(7, 520)
+    assert faults == draw(7, 520)
+    assert faults != draw(8, 520)
+    assert len(faults) == 520
+    assert {fault.strategy for fault in faults} == set(STRATEGIES)
+    assert {fault.kind for fault in draw(7, 40)} == {fault.kind for fault in faults}
