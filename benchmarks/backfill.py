@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from deltalake import DeltaTable
 
-from benchmarks.machine import write_result
+from benchmarks.measurement import Bar, Claim, Measurement, Sample, Size, clocked
 from lakelogic_assets.authoring.landing import make_landing_data
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.loading import load_project
@@ -33,7 +32,8 @@ from lakelogic_assets.spark.workspace import Workspace
 FIRST = date(2026, 2, 1)
 TILLS = ("bronze_pos_orders", "silver_pos_orders", "gold_fact_sales")
 BEFORE = ("gold_dim_customers", "gold_dim_products")
-REBUILT = 5
+DAYS, REBUILT = 90, 5
+REBUILD = "five days rebuilt, less one run"
 WAYS = ("in order", "in reverse", "side by side", "one by one")
 _ENGINE = "_lakelogic_"
 
@@ -100,50 +100,64 @@ class Lake:
         return sorted(str(sorted(row.items(), key=str)) for row in found.select(kept).to_pylist())
 
 
-def measure(days: int = 90, chosen: Sequence[str] = WAYS) -> dict[str, Any]:
-    spark = local_session()
+@contextlib.contextmanager
+def prepared(size: Size) -> Iterator[Measurement]:
+    """Each way has a lakehouse of its own and is run once: days that are there already would not be run again."""
+    days = size.of(DAYS, REBUILT)
     folder = Path(tempfile.mkdtemp(prefix="lakelogic-backfill-"))
+    spark = local_session()
+    try:
+        landing = Lake(folder / "landing", None, spark, days)
+        lakes = {way: Lake(folder / way.replace(" ", "_"), landing.root, spark, days) for way in WAYS}
+        for lake in lakes.values():
+            lake.run_dimensions()
+        yield Measurement(
+            f"{days} days of {len(TILLS)} tables in every order, and {REBUILT} of them rebuilt",
+            {
+                **{way: lambda way=way: _filled(lakes, way, days) for way in WAYS},  # type: ignore[misc]
+                REBUILD: lambda: _rebuilt(lakes[WAYS[0]], days),
+            },
+            (Bar(REBUILD, WAYS[0], 2 * REBUILT / days),),
+            (*(Claim(way, "rows that differ", 0) for way in WAYS), Claim(REBUILD, "files of other days", 0)),
+            rounds=1,
+            warm_up=0,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _filled(lakes: dict[str, Lake], way: str, days: int) -> Sample:
     whole = PipelineRequest(window="backfill", days=(FIRST, FIRST + timedelta(days=days - 1)))
-    ways = {
-        "in order": (whole, 1),
-        "in reverse": (replace(whole, direction="reverse"), 1),
-        "side by side": (whole, 2),
-    }
-    seconds: dict[str, float] = {}
-    tables: dict[str, dict[str, list[str]]] = {}
-    lakes: list[Lake] = []
-    for name, (request, parallel) in ways.items():
-        if name not in chosen:
-            continue
-        lake = Lake(folder / name.replace(" ", "_"), lakes[0].root if lakes else None, spark, days)
-        lakes.append(lake)
-        lake.run_dimensions()
-        seconds[name], windows = lake.run(request, parallel)
-        tables[name] = lake.tables()
-        print(f"{name}: {windows} windows in {seconds[name]:.1f} s", flush=True)
-    if "one by one" in chosen:
-        lake = Lake(folder / "one_by_one", lakes[0].root, spark, days)
-        lake.run_dimensions()
-        requests = [PipelineRequest(window="range", days=(day, day)) for day in _days(lake.days)]
-        seconds["one by one"] = sum(lake.run(request)[0] for request in requests)
-        tables["one by one"] = lake.tables()
-    equal = all(found == tables["in order"] for found in tables.values())
-    rebuilt = _rebuilt(lakes[0], days)
-    shutil.rmtree(folder)
-    return {"days": days, "seconds": seconds, "same rows": equal, **rebuilt}
+    requests = {
+        "in order": [whole],
+        "in reverse": [replace(whole, direction="reverse")],
+        "side by side": [whole],
+        "one by one": [PipelineRequest(window="range", days=(day, day)) for day in _days(lakes[way].days)],
+    }[way]
+    parallel = 2 if way == "side by side" else 1
+    sample = clocked(lambda: [lakes[way].run(request, parallel) for request in requests])
+    first, here = lakes[WAYS[0]].tables(), lakes[way].tables()
+    differ = sum(_differences(first[name], here[name]) for name in TILLS)
+    return replace(sample, facts={"rows": sum(map(len, here.values())), "rows that differ": differ})
+
+
+def _differences(some: Sequence[str], others: Sequence[str]) -> int:
+    """Rows that one of them lacks; a row that stands there twice counts twice."""
+    left, right = Counter(some), Counter(others)
+    return ((left - right) + (right - left)).total()
 
 
 def _days(days: Days) -> Sequence[date]:
     return [days[0] + timedelta(days=number) for number in range((days[1] - days[0]).days + 1)]
 
 
-def _rebuilt(lake: Lake, days: int) -> dict[str, Any]:
-    """Five days in the middle: what they cost, what one run costs anyway, and which files they touched."""
-    first = FIRST + timedelta(days=days // 2)
+def _rebuilt(lake: Lake, days: int) -> Sample:
+    """Five days in the middle, less what one run costs anyway; and which files that touched."""
+    first = FIRST + timedelta(days=days // 2 - REBUILT // 2)
     five = (first, first + timedelta(days=REBUILT - 1))
-    fixed, _ = lake.run(PipelineRequest(window="reprocess", days=(first, first)))
+    one = clocked(lambda: lake.run(PipelineRequest(window="reprocess", days=(first, first))))
     before = {name: set(lake.table(name).file_uris()) for name in TILLS}
-    seconds, windows = lake.run(PipelineRequest(window="reprocess", days=five))
+    sample = clocked(lambda: lake.run(PipelineRequest(window="reprocess", days=five)))
     rebuilt = {day.isoformat() for day in _days(five)}
     strange = [
         file
@@ -151,29 +165,5 @@ def _rebuilt(lake: Lake, days: int) -> dict[str, Any]:
         for file in files ^ set(lake.table(name).file_uris())
         if not any(f"={day}" in file for day in rebuilt)
     ]
-    return {
-        "rebuild seconds": seconds,
-        "rebuild windows": windows,
-        "one day seconds": fixed,
-        "files of other days": len(strange),
-    }
-
-
-def main(days: int = 90, chosen: Sequence[str] = WAYS) -> bool:
-    """Measure, print and write the result; gives whether every bar is met."""
-    found = measure(days, chosen)
-    full = found["seconds"]["in order"]
-    bar = 2 * REBUILT / days * full + found["one day seconds"]
-    print(f"backfill: {days} days of {len(TILLS)} tables; load {os.getloadavg()[0]:.1f}")
-    for name, seconds in found["seconds"].items():
-        print(f"  {name:14} {seconds:8.1f} s")
-    print(f"  same rows in every table: {found['same rows']}")
-    print(f"  {REBUILT} days rebuilt {found['rebuild seconds']:6.1f} s (bar {bar:.1f}: twice their share and one run)")
-    print(f"  files of other days that were touched: {found['files of other days']}")
-    write_result("backfill", {**found, "bar": round(bar, 1), "load": os.getloadavg()[0]})
-    return found["same rows"] and not found["files of other days"] and found["rebuild seconds"] <= bar
-
-
-if __name__ == "__main__":
-    # `python -m benchmarks.backfill 30 "in order" "in reverse"`: fewer days, some of the ways.
-    sys.exit(0 if main(int(sys.argv[1]) if len(sys.argv) > 1 else 90, sys.argv[2:] or WAYS) else 1)
+    facts = {"seconds": sample.wall, "one day seconds": one.wall, "files of other days": len(strange)}
+    return replace(sample, wall=max(sample.wall - one.wall, 0.0), cpu=max(sample.cpu - one.cpu, 0.0), facts=facts)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import Observation, SparkSession
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 
-def make_source(spark: SparkSession, path: Path, rows: int, *, clean: bool = False) -> None:
+def make_source(spark: SparkSession, path: Path, rows: int, *, clean: bool = False, first: int = 0) -> None:
     """Rows of 12 columns; every fiftieth breaks `status = 'ok'`, unless they are `clean`."""
+    source_rows(spark, rows, clean=clean, first=first).write.mode("overwrite").parquet(str(path))
+
+
+def source_rows(spark: SparkSession, rows: int, *, clean: bool = False, first: int = 0) -> DataFrame:
     status = "'ok'" if clean else "IF(id % 50 = 0, 'x', 'ok')"
-    spark.range(rows).selectExpr(
+    return spark.range(first, first + rows).selectExpr(
         "id",
         *[f"CAST((id * {7 + n}) % 1000 AS DOUBLE) AS d{n}" for n in range(4)],
         *[f"CAST((id * {3 + n}) % 500 AS INT) AS i{n}" for n in range(3)],
@@ -21,14 +27,14 @@ def make_source(spark: SparkSession, path: Path, rows: int, *, clean: bool = Fal
         "DATE_ADD(DATE'2024-01-01', CAST(id % 365 AS INT)) AS day",
         f"{status} AS status",
         "CAST(id AS STRING) AS code",
-    ).write.parquet(str(path))
+    )
 
 
 def copy_rows(spark: SparkSession, source: Path, target: Path) -> None:
     spark.read.parquet(str(source)).write.format("delta").save(str(target))
 
 
-def split_by_hand(spark: SparkSession, source: Path, target: Path, rules: Mapping[str, str]) -> None:
+def split_by_mask(spark: SparkSession, source: Path, target: Path, rules: Mapping[str, str]) -> None:
     """A mask, a fence, two writes."""
     mask = F.lit(0).cast("bigint")
     for bit, rule in enumerate(rules.values()):
@@ -39,3 +45,58 @@ def split_by_hand(spark: SparkSession, source: Path, target: Path, rules: Mappin
     failed = [F.when(F.col("mask").bitwiseAND(F.lit(1 << bit)) != 0, F.lit(name)) for bit, name in enumerate(rules)]
     bad = rows.where("mask <> 0").withColumn("errors", F.array_compact(F.array(*failed))).drop("mask")
     bad.write.format("delta").save(f"{target}/bad")
+
+
+def split_by_structs(spark: SparkSession, source: Path, target: Path, rules: Mapping[str, str]) -> None:
+    """The shape of the libraries for rules: each row gets an array of what it broke, and the array decides."""
+    broken = [
+        F.when(
+            ~F.coalesce(F.expr(rule), F.lit(False)),
+            F.struct(F.lit(name).alias("name"), F.lit(rule).alias("message"), F.lit("error").alias("level")),
+        )
+        for name, rule in rules.items()
+    ]
+    rows = spark.newSession().read.parquet(str(source))
+    rows = rows.withColumn("errors", F.filter(F.array(*broken), lambda found: found.isNotNull()))
+    rows.where(F.size("errors") == 0).drop("errors").write.format("delta").save(f"{target}/good")
+    rows.where(F.size("errors") > 0).write.format("delta").save(f"{target}/bad")
+
+
+def merge_history(spark: SparkSession, source: Path, target: Path, tracked: Sequence[str], moment: str) -> None:
+    """SCD2 in one MERGE: a changed row comes twice, once to close its current version, once as the new one."""
+    table = DeltaTable.forPath(spark, str(target))
+    rows = spark.read.parquet(str(source))
+    differs = _differ(tracked)
+    current = table.toDF().where("is_current")
+    changed = rows.alias("s").join(current.alias("t"), "id").where(differs).select("s.*")
+    news = changed.withColumn("merge_key", F.lit(None).cast("bigint"))
+    staged = rows.withColumn("merge_key", F.col("id")).unionByName(news)
+    values: dict[str, str | Column] = {name: f"s.{name}" for name in rows.columns}
+    values |= {"valid_from": f"s.{moment}", "valid_to": F.expr("TIMESTAMP'9999-12-31'"), "is_current": F.lit(True)}
+    merge = table.alias("t").merge(staged.alias("s"), "t.id = s.merge_key AND t.is_current")
+    merge = merge.whenMatchedUpdate(differs, set={"is_current": F.lit(False), "valid_to": f"s.{moment}"})
+    merge.whenNotMatchedInsert(values=values).execute()
+
+
+def _differ(names: Sequence[str]) -> Column:
+    pairs = [~F.col(f"s.{name}").eqNullSafe(F.col(f"t.{name}")) for name in names]
+    return reduce(Column.__or__, pairs)
+
+
+def begin_history(spark: SparkSession, source: Path, target: Path) -> None:
+    rows = spark.read.parquet(str(source))
+    began = {"valid_from": F.expr("TIMESTAMP'1900-01-01'"), "valid_to": F.expr("TIMESTAMP'9999-12-31'")}
+    rows.withColumns({**began, "is_current": F.lit(True)}).write.format("delta").save(str(target))
+
+
+def copy_and_count(
+    spark: SparkSession, source: Path, target: Path, unique: Sequence[str], nulls: Sequence[str]
+) -> None:
+    """A copy, and all questions to it in one aggregation."""
+    copy_rows(spark, source, target)
+    table = spark.read.format("delta").load(str(target))
+    table.agg(
+        F.count(F.lit(1)).alias("rows"),
+        *[(F.count(F.lit(1)) - F.count_distinct(name)).alias(f"{name}_repeated") for name in unique],
+        *[F.count_if(F.col(name).isNull()).alias(f"{name}_null") for name in nulls],
+    ).collect()

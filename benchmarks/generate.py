@@ -6,23 +6,22 @@ rows are broken on purpose. The figures are the least of several rounds, as ever
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
+import contextlib
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from benchmarks.engine import interleaved, jvm_clock
-from benchmarks.machine import write_result
+from benchmarks.measurement import Bar, Job, Measurement, Size
+from benchmarks.workbench import workbench
 from lakelogic_assets.authoring.landing import LandingPlan, Request
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.project import Project
-from lakelogic_assets.spark.session import local_session
 
-ROWS, BAR = 1_000_000, 3.0
+ROWS = 1_000_000
+FORMS = ("csv", "jsonl", "parquet")
 FILES = 2
 # ruff: noqa: E501 - a column and its plain counterpart on one line
 FIELDS: tuple[tuple[dict[str, Any], str], ...] = (
@@ -55,34 +54,32 @@ RULES = (
 )
 
 
-def main() -> bool:
-    spark = local_session()
-    folder = Path(tempfile.mkdtemp(prefix="lakelogic-bench-"))
-    try:
-        wall, cpu = {}, {}
-        for form in ("csv", "jsonl", "parquet"):
-            jobs = {
-                f"plain, {form}": lambda form=form: _plain(spark, folder / "plain", form),
-                f"made, {form}": lambda form=form: _made(spark, folder / "lake", form),
-            }
-            of_wall, of_cpu = interleaved(jobs, folder, jvm_clock(spark))
-            wall |= {name: min(times) for name, times in of_wall.items()}
-            cpu |= {name: min(times) for name, times in of_cpu.items()}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return _show(wall, cpu)
+@contextlib.contextmanager
+def prepared(size: Size) -> Iterator[Measurement]:
+    rows = size.of(ROWS, 1000)
+    with workbench("generate") as bench:
+        jobs: dict[str, Job] = {}
+        for form in FORMS:
+            jobs[f"plain, {form}"] = lambda form=form: _plain(bench.spark, bench.folder / "plain", form, rows)  # type: ignore[misc]
+            jobs[f"made, {form}"] = lambda form=form: _made(bench.spark, bench.folder / "lake", form, rows)  # type: ignore[misc]
+        yield Measurement(
+            f"{rows:,} rows of {len(FIELDS)} columns in {FILES} files, 2 % broken",
+            jobs,
+            tuple(Bar(f"made, {form}", f"plain, {form}", 3.0) for form in FORMS),
+            before_each=bench.clear,
+        )
 
 
-def _plain(spark: Any, folder: Path, form: str) -> None:
+def _plain(spark: Any, folder: Path, form: str, rows: int) -> None:
     columns = [f"{sql} as {field['name']}" for field, sql in FIELDS]
-    writer = spark.range(0, ROWS, 1, FILES).selectExpr(*columns).write
+    writer = spark.range(0, rows, 1, FILES).selectExpr(*columns).write
     if form == "csv":
         writer.option("header", "true").csv(str(folder))
     else:
         writer.format("json" if form == "jsonl" else form).save(str(folder))
 
 
-def _made(spark: Any, lake: Path, form: str) -> None:
+def _made(spark: Any, lake: Path, form: str, rows: int) -> None:
     lake.mkdir()
     contract = {
         "version": "1.0.0",
@@ -94,20 +91,6 @@ def _made(spark: Any, lake: Path, form: str) -> None:
     }
     (lake / "silver_bench.yaml").write_text(yaml.safe_dump(contract, sort_keys=False))
     project = Project(lake)
-    plan = LandingPlan(load_project(project, {}), project, lake, Request([date(2026, 2, 3)], ROWS))
+    plan = LandingPlan(load_project(project, {}), project, lake, Request([date(2026, 2, 3)], rows))
     report = plan.land(spark)
-    assert (report.rows, report.broken, len(report.files)) == (ROWS, ROWS // 50, FILES), report
-
-
-def _show(wall: dict[str, float], cpu: dict[str, float]) -> bool:
-    load = os.getloadavg()[0]
-    print(f"{ROWS:,} rows of {len(FIELDS)} columns in {FILES} files, 2 % broken; load {load:.1f}")
-    ratios = {}
-    for form in ("csv", "jsonl", "parquet"):
-        made, plain = f"made, {form}", f"plain, {form}"
-        found = {"wall": wall[made] / wall[plain], "cpu": cpu[made] / cpu[plain]}
-        ratios[form] = found
-        print(f"  {form:<8} made {wall[made]:6.2f} s, plain {wall[plain]:6.2f} s: {found['wall']:.2f} times, "
-              f"cpu {found['cpu']:.2f} times (bar {BAR:g})")  # fmt: skip
-    write_result("generate", {"rows": ROWS, "load": load, "seconds": wall, "cpu": cpu, "ratios": ratios, "bar": BAR})
-    return all(found["wall"] <= BAR for found in ratios.values())
+    assert (report.rows, report.broken, len(report.files)) == (rows, rows // 50, FILES), report

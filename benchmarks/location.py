@@ -1,46 +1,46 @@
 """Loading a code location of 1,000 contracts, against Dagster loading the same specs written by hand.
 
-Both import, build, make the repository and its snapshot, as a code server does. The bar is twice as long.
+Both import, build, make the repository and its snapshot, as a code server does.
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import json
+import os
+import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import Timing, best_of, in_fresh_process, timed, write_result
+from benchmarks.machine import in_fresh_process
+from benchmarks.measurement import Bar, Measurement, Sample, Size, clocked
 from benchmarks.mesh import write_mesh
 
 CONTRACTS = 1000
-ROUNDS = 3
-BAR = 2.0
+HAND, OURS = "specs by hand", "from contracts"
 
 
-def main() -> bool:
-    """Measure, print and write the result; gives whether the bar is met."""
+@contextlib.contextmanager
+def prepared(size: Size) -> Iterator[Measurement]:
+    contracts = size.of(CONTRACTS, 5)
     with tempfile.TemporaryDirectory() as folder:
         mesh, plain = Path(folder, "mesh"), Path(folder, "plain.json")
-        write_mesh(mesh, CONTRACTS)
+        write_mesh(mesh, contracts)
         found = in_fresh_process("benchmarks.location", "describe", str(mesh), str(plain))
-        ways = {"by hand": plain, "contracts": mesh}
-        times = best_of(ROUNDS, {way: lambda way=way, at=at: _measure(way, at) for way, at in ways.items()})  # type: ignore[misc]
-    ratio = times["contracts"].cpu / times["by hand"].cpu
-    print(f"location: {CONTRACTS} contracts, {found['checks']} checks, best of {ROUNDS}")
-    print(f"  specs by hand        {times['by hand']}")
-    print(f"  from contracts       {times['contracts']}")
-    print(f"  ratio                {ratio:7.2f} (bar {BAR:g})")
-    figures: dict[str, Any] = {name.replace(" ", "_"): took.rounded() for name, took in times.items()}
-    write_result("location", {"contracts": CONTRACTS, **found, **figures, "ratio": round(ratio, 2), "bar": BAR})
-    return ratio <= BAR
+        yield Measurement(
+            f"a code location of {contracts:,} contracts with {found['checks']:,} checks",
+            {HAND: lambda: _measure(HAND, plain), OURS: lambda: _measure(OURS, mesh)},
+            (Bar(OURS, HAND, 1.5, "cpu"),),
+            warm_up=0,
+        )
 
 
-def _measure(way: str, at: Path) -> Timing:
-    found = in_fresh_process("benchmarks.location", way, str(at))
-    return Timing(found["wall"], found["cpu"])
+def _measure(way: str, at: Path) -> Sample:
+    return Sample(**in_fresh_process("benchmarks.location", way, str(at)))
 
 
 def _serve(way: str, at: Path) -> None:
@@ -48,17 +48,20 @@ def _serve(way: str, at: Path) -> None:
     import dagster as dg
     from dagster._core.remote_representation.external_data import RepositorySnap
 
-    definitions = _from_contracts(at) if way == "contracts" else _by_hand(at)
+    definitions = _from_contracts(at) if way == OURS else _by_hand(at)
     repository = definitions.get_repository_def()
     repository.load_all_definitions()
     dg.serialize_value(RepositorySnap.from_def(repository))
 
 
 def _from_contracts(mesh: Path) -> Any:
-    from lakelogic_assets.orchestration.build import build_definitions
-    from lakelogic_assets.project import Project
+    """The module that a workspace names, for a project that the environment names."""
+    from lakelogic_assets.project import PROJECT_VARIABLE
 
-    return build_definitions(Project(mesh))
+    os.environ[PROJECT_VARIABLE] = str(mesh)
+    from lakelogic_assets.definitions import defs
+
+    return defs
 
 
 def _by_hand(plain: Path) -> Any:
@@ -142,15 +145,11 @@ def _describe(mesh: Path, plain: Path) -> dict[str, int]:
     return {"checks": sum(len(product.checks) for product in products)}
 
 
+def _worker(arguments: list[str]) -> dict[str, Any]:
+    way, at = arguments[0], Path(arguments[1])
+    return _describe(at, Path(arguments[2])) if way == "describe" else asdict(clocked(lambda: _serve(way, at)))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="One measurement, printed as JSON.")
-    parser.add_argument("way", choices=["describe", "by hand", "contracts"])
-    parser.add_argument("at", type=Path)
-    parser.add_argument("plain", type=Path, nargs="?")
-    chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    if chosen.way == "describe":
-        print(json.dumps(_describe(chosen.at, chosen.plain)))
-    else:
-        took = timed(lambda: _serve(chosen.way, chosen.at))
-        print(json.dumps({"wall": took.wall, "cpu": took.cpu}))
+    print(json.dumps(_worker(sys.argv[1:])))

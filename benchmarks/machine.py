@@ -1,4 +1,4 @@
-"""How and where something is measured."""
+"""Where something is measured, and the clocks and processes to measure it with."""
 
 from __future__ import annotations
 
@@ -7,63 +7,68 @@ import os
 import platform
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = Path(__file__).resolve().parent / "results"
-_LIBRARIES = ("pydantic", "pyyaml", "sqlglot", "sqlglotc", "typer", "pyspark", "delta-spark")
+_LIBRARIES = ("dagster", "pyspark", "delta-spark", "deltalake", "pydantic", "pyyaml", "sqlglot", "sqlglotc", "typer")
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    wall: float
-    cpu: float
-
-    def __str__(self) -> str:
-        return f"{self.wall:7.3f} s wall {self.cpu:7.3f} s cpu"
-
-    def rounded(self) -> dict[str, float]:
-        return {name: round(seconds, 4) for name, seconds in asdict(self).items()}
+def user_seconds() -> float:
+    """The user time of this process and of all that it started, also of those that still run, such as Spark's JVM."""
+    return sum(_user_seconds(process) for process in _family(os.getpid()))
 
 
-def timed(subject: Callable[[], object]) -> Timing:
-    """Wall time and user time of one call, children included."""
-    wall, before = time.perf_counter(), os.times()
-    subject()
-    after = os.times()
-    cpu = after.user - before.user + after.children_user - before.children_user
-    return Timing(time.perf_counter() - wall, cpu)
+def _family(first: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [first]
+    for process in found:
+        found += children.get(process, [])
+    return found
 
 
-def best_of(rounds: int, subjects: Mapping[str, Callable[[], Timing]]) -> dict[str, Timing]:
-    """The best of several rounds: noise only ever adds, and a slow minute of the machine is shared by all subjects."""
-    best: dict[str, Timing] = {}
-    for _ in range(rounds):
-        for name, measure in subjects.items():
-            took = measure()
-            known = best.get(name, took)
-            best[name] = Timing(min(known.wall, took.wall), min(known.cpu, took.cpu))
-    return best
+def _user_seconds(process: int) -> float:
+    """Its own and that of its children which have ended."""
+    fields = _stat(process)
+    return (int(fields[11]) + int(fields[13])) / _TICK if fields else 0.0
 
 
-def in_fresh_process(module: str, *arguments: str) -> dict[str, Any]:
-    """What a module prints as JSON in a process of its own, where nothing is warm from an earlier round."""
-    command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
+def _stat(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+
+
+def peak_mb(process: int) -> float:
+    """The most memory that a process ever held."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def in_fresh_process(module: str, *arguments: str, python: str = sys.executable) -> dict[str, Any]:
+    """What a module prints last, as JSON, in a process of its own, where nothing is warm from an earlier round."""
+    # Packages are compiled when they are installed; ours would else be compiled anew in every process.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    command = [python, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def started(arguments: Sequence[str], cwd: Path = ROOT) -> Timing:
+def started(arguments: Sequence[str], cwd: Path = ROOT) -> None:
     """A whole process, from start to end."""
-    command = [sys.executable, *arguments]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return timed(lambda: subprocess.run(command, cwd=cwd, env=environment, capture_output=True, check=False))
+    subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, check=False)
 
 
 def described() -> dict[str, Any]:
@@ -72,6 +77,7 @@ def described() -> dict[str, Any]:
         "python": platform.python_version(),
         "processor": _processor(),
         "processors": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.system(),
         "versions": {name: metadata.version(name) for name in _LIBRARIES},
     }
@@ -82,10 +88,3 @@ def _processor() -> str:
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(models, platform.machine())
-
-
-def write_result(name: str, figures: dict[str, Any]) -> Path:
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"benchmark": name, **figures, "machine": described()}, indent=2) + "\n")
-    return path

@@ -1,26 +1,25 @@
 """A hundred tiny contracts in one run of Dagster, against the same hundred through `DataProcessor` in one session.
 
-User time of Python and of its JVM; Dagster's home is on a memory disk where there is one, as CI should have it. The bar
-is 1.5 times.
+Dagster's home is on a memory disk where there is one, as CI should have it.
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import json
-import os
+import sys
 import tempfile
-import time
 import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-from benchmarks.machine import Timing, in_fresh_process, write_result
+from benchmarks.machine import in_fresh_process
+from benchmarks.measurement import Bar, Claim, Measurement, Sample, Size, clocked
 
 CONTRACTS = 100
 WARM_UP = 5
-BAR = 1.5
-WAYS = ("processor", "dagster")
+PROCESSOR, DAGSTER = "DataProcessor", "one run of Dagster"
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 _CONTRACT = """\
@@ -41,16 +40,21 @@ materialization: {{strategy: overwrite}}
 """
 
 
-def main() -> bool:
-    """Measure, print and write the result; gives whether the bar is met."""
-    found = {way: in_fresh_process("benchmarks.overhead", way) for way in WAYS}
-    ratio = found["dagster"]["cpu"] / found["processor"]["cpu"]
-    print(f"overhead: {CONTRACTS} tiny contracts with {found['dagster']['checks']} checks in one run")
-    for way in WAYS:
-        print(f"  {way:20} {Timing(found[way]['wall'], found[way]['cpu'])}, {found[way]['jvms']} JVM")
-    print(f"  ratio                {ratio:7.2f} (bar {BAR:g})")
-    write_result("overhead", {"contracts": CONTRACTS, **found, "ratio": round(ratio, 2), "bar": BAR})
-    return ratio <= BAR and found["dagster"]["jvms"] == 1
+@contextlib.contextmanager
+def prepared(size: Size) -> Iterator[Measurement]:
+    contracts = size.of(CONTRACTS, 3)
+    yield Measurement(
+        f"{contracts} tiny contracts, in one run of Dagster and in one session",
+        {way: lambda way=way: _measure(way, contracts) for way in (PROCESSOR, DAGSTER)},  # type: ignore[misc]
+        (Bar(DAGSTER, PROCESSOR, 1.5, "cpu"),),
+        (Claim(DAGSTER, "jvms", 1),),
+        rounds=2,
+        warm_up=0,
+    )
+
+
+def _measure(way: str, contracts: int) -> Sample:
+    return Sample(**in_fresh_process("benchmarks.overhead", way, str(contracts)))
 
 
 def _write_project(root: Path, first: int, count: int) -> None:
@@ -87,34 +91,25 @@ def _through_dagster(root: Path) -> int:
     return len(result.get_asset_check_evaluations())
 
 
-def _worker(way: str) -> dict[str, Any]:
+def _worker(way: str, contracts: int) -> Sample:
     """The measurement: the session is up and warm before the clock starts."""
     from pyspark import SparkContext
 
     from lakelogic_assets.spark.session import local_session
 
-    run = _through_processor if way == "processor" else _through_dagster
+    run = _through_processor if way == PROCESSOR else _through_dagster
+    found: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         local_session()
         process = SparkContext._gateway.proc.pid  # type: ignore[union-attr]
         _write_project(Path(folder, "warm"), 0, WARM_UP)
         run(Path(folder, "warm"))
-        _write_project(Path(folder, "real"), 0, CONTRACTS)
-        wall, before = time.perf_counter(), os.times().user + _user_seconds(process)
-        checks = run(Path(folder, "real"))
-        cpu = os.times().user + _user_seconds(process) - before
+        _write_project(Path(folder, "real"), 0, contracts)
+        sample = clocked(lambda: found.append(run(Path(folder, "real"))))
         same = SparkContext._gateway.proc.pid == process  # type: ignore[union-attr]
-    return {"wall": time.perf_counter() - wall, "cpu": cpu, "checks": checks, "jvms": 1 if same else 2}
-
-
-def _user_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+    return replace(sample, facts={"checks": found[0], "jvms": 1 if same else 2})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="One measurement, printed as JSON.")
-    parser.add_argument("way", choices=WAYS)
-    chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(json.dumps(_worker(chosen.way)))
+    print(json.dumps(asdict(_worker(sys.argv[1], int(sys.argv[2])))))
