@@ -18,12 +18,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export HYPOTHESIS_STORAGE_DIRECTORY := $(HERE)/.cache/hypothesis
 export DAGSTER_HOME := $(HERE)/dagster_home
 
-.PHONY: help setup run test lint format ui bench clean distclean
+.PHONY: help setup run test lint format ui bench bench-peers faults soak clean distclean
 # How many of the last complete days `make run` makes and materializes.
 DAYS ?= 3
+# How many processes share the tests; each has a JVM of its own. tests/conftest.py says how they are divided.
+WORKERS ?= 2
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: .cache/stamps/jars ## Make .venv, install the pinned dependencies, find Java, fetch the Delta jars
 
@@ -33,7 +35,7 @@ run: setup ## Run the shipped example through Dagster: make landing data, materi
 	@$(BIN)/lakelogic --project . audit | tail -1
 
 test: lint .cache/stamps/browser ## Run the linter, the type checker, the import rules and all tests (ARGS="-k name")
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup ## Run the linter, the type checker and the import rules
 	@$(BIN)/ruff check .
@@ -49,8 +51,26 @@ format: setup ## Format the code and mend what the linter can mend
 ui: setup ## Start Dagster's webserver and daemon on this machine (PORT=3000)
 	@PYTHONWARNINGS='ignore:Function `dev_command`' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
-bench: setup ## Print the measurements
-	@$(BIN)/python -m benchmarks
+bench: setup ## Measure everything side by side, print one table of ratios, draw the plots (ARGS="merge --rows 400000")
+	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m benchmarks.plots
+
+# The other library has an environment of its own; its Spark engine needs delta-spark, which it does not ask for.
+bench-peers: setup .cache/stamps/peers ## Measure the same work through lakelogic on Spark, Polars and DuckDB
+	@$(BIN)/python -m benchmarks peers large $(ARGS)
+	@$(BIN)/python -m benchmarks.plots
+
+.cache/stamps/peers:
+	@mkdir -p $(@D) .cache/peers
+	@$(PYTHON) -m venv --clear .cache/peers/venv
+	@.cache/peers/venv/bin/python -m pip install --quiet 'lakelogic[spark,polars,duckdb]==1.84.*' delta-spark==4.4.0
+	@touch $@
+
+faults: setup ## Break it on purpose, some five hundred times, and count what is lost (ARGS="--seed 7")
+	@$(BIN)/python -m faults $(ARGS)
+
+soak: setup ## Five hundred small runs in one process: nothing may grow (ARGS="--runs 100")
+	@$(BIN)/python -m faults.soak $(ARGS)
 
 clean: ## Remove what runs and tests left behind
 	@rm -rf .lakehouse build *.egg-info .cache/ruff .cache/mypy .cache/pytest .cache/hypothesis .cache/import-linter

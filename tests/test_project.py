@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 
 DECLARATIONS = {"contracts", "resources", "partitions"}
-CODE = {"lakelogic_assets", "tests", "benchmarks"}
+CODE = {"lakelogic_assets", "tests", "benchmarks", "faults"}
 DAGSTER = {"pyproject.toml", "workspace.yaml", "dagster_home"}
 USUAL = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "constraints.txt", "docs"}
 HIDDEN = {".ci", ".gitignore"}
