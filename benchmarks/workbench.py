@@ -31,7 +31,9 @@ class Workbench:
 
     def clear(self) -> None:
         for left in self.folder.iterdir():
-            if left != self.kept:
+            if left.is_file():
+                left.unlink()  # the lock of a table lies beside it
+            elif left != self.kept:
                 shutil.rmtree(left)
 
     def job(
