@@ -62,31 +62,53 @@ def split_by_structs(spark: SparkSession, source: Path, target: Path, rules: Map
     rows.where(F.size("errors") > 0).write.format("delta").save(f"{target}/bad")
 
 
-def merge_history(spark: SparkSession, source: Path, target: Path, tracked: Sequence[str], moment: str) -> None:
-    """SCD2 in one MERGE: a changed row comes twice, once to close its current version, once as the new one."""
-    table = DeltaTable.forPath(spark, str(target))
-    rows = spark.read.parquet(str(source))
-    differs = _differ(tracked)
-    current = table.toDF().where("is_current")
-    changed = rows.alias("s").join(current.alias("t"), "id").where(differs).select("s.*")
-    news = changed.withColumn("merge_key", F.lit(None).cast("bigint"))
-    staged = rows.withColumn("merge_key", F.col("id")).unionByName(news)
-    values: dict[str, str | Column] = {name: f"s.{name}" for name in rows.columns}
-    values |= {"valid_from": f"s.{moment}", "valid_to": F.expr("TIMESTAMP'9999-12-31'"), "is_current": F.lit(True)}
-    merge = table.alias("t").merge(staged.alias("s"), "t.id = s.merge_key AND t.is_current")
-    merge = merge.whenMatchedUpdate(differs, set={"is_current": F.lit(False), "valid_to": f"s.{moment}"})
-    merge.whenNotMatchedInsert(values=values).execute()
-
-
-def _differ(names: Sequence[str]) -> Column:
-    pairs = [~F.col(f"s.{name}").eqNullSafe(F.col(f"t.{name}")) for name in names]
-    return reduce(Column.__or__, pairs)
+_OPEN_END = "TIMESTAMP'9999-12-31'"
 
 
 def begin_history(spark: SparkSession, source: Path, target: Path) -> None:
+    _versions(spark.read.parquet(str(source)), "TIMESTAMP'1900-01-01'", "1", "'initial_load'").write.format(
+        "delta"
+    ).save(str(target))
+
+
+def merge_history(spark: SparkSession, source: Path, target: Path, tracked: Sequence[str], moment: str) -> None:
+    """SCD2 in one MERGE, of rows with news alone, which one join finds.
+
+    A changed row comes twice: once to close its version, once with a null key, which matches nothing, as the new one.
+    """
+    table = DeltaTable.forPath(spark, str(target))
     rows = spark.read.parquet(str(source))
-    began = {"valid_from": F.expr("TIMESTAMP'1900-01-01'"), "valid_to": F.expr("TIMESTAMP'9999-12-31'")}
-    rows.withColumns({**began, "is_current": F.lit(True)}).write.format("delta").save(str(target))
+    is_new = F.col("t.id").isNull()
+    differ = {name: ~F.col(f"s.{name}").eqNullSafe(F.col(f"t.{name}")) for name in tracked}
+    found = rows.alias("s").join(table.toDF().where("is_current").alias("t"), F.expr("s.id = t.id"), "left")
+    news = found.where(is_new | reduce(Column.__or__, differ.values())).select(
+        "s.*",
+        F.when(is_new, F.expr("TIMESTAMP'1900-01-01'")).otherwise(F.col(f"s.{moment}")).alias("starts"),
+        F.when(is_new, 1).otherwise(F.col("t._version") + 1).alias("number"),
+        F.when(is_new, "initial_load")
+        .otherwise(F.concat_ws(",", *[F.when(differs, name) for name, differs in differ.items()]))
+        .alias("reason"),
+        F.explode(F.expr("IF(t.id IS NULL, ARRAY(s.id), ARRAY(s.id, NULL))")).alias("merge_key"),
+    )
+    staged = _versions(news, "starts", "number", "reason")
+    values: dict[str, str | Column] = {name: f"s.{name}" for name in table.toDF().columns}
+    merge = table.alias("t").merge(staged.alias("s"), "t.id = s.merge_key AND t.is_current")
+    merge = merge.whenMatchedUpdate(set={"is_current": F.lit(False), "effective_to": f"s.{moment}"})
+    merge.whenNotMatchedInsert(values=values).execute()
+
+
+def _versions(rows: DataFrame, start: str, number: str, reason: str) -> DataFrame:
+    """Rows as the current versions of their keys."""
+    return rows.withColumns(
+        {
+            "_sk": F.expr(f"SUBSTRING(SHA2(CONCAT_WS('|', id, {start}), 256), 1, 16)"),
+            "effective_from": F.expr(start),
+            "effective_to": F.expr(_OPEN_END),
+            "is_current": F.lit(True),
+            "_version": F.expr(number).cast("bigint"),
+            "_change_reason": F.expr(reason),
+        }
+    )
 
 
 def copy_and_count(

@@ -22,7 +22,7 @@ def prepared(size: Size) -> Iterator[Measurement]:
         make_source(bench.spark, source, rows)
         yield Measurement(
             f"{rows:,} rows of 12 columns, 8 rules, 2 % bad, merged into a new Delta table",
-            {JOB: lambda: in_process_of_its_own(source, 8, "merge")},
+            {JOB: lambda: in_process_of_its_own([source], 8, "merge")},
             claims=(Claim(JOB, "gb", GIGABYTES),),
             rounds=1,
             warm_up=0,

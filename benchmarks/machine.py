@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -46,17 +46,31 @@ def _stat(process: int) -> list[str]:
         return []
 
 
+def java_processes() -> int:
+    """How many JVMs this process and its children have by now."""
+    return sum(b"java" in _command(process).split(b"\0")[0] for process in _family(os.getpid()))
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def peak_mb(process: int) -> float:
     """The most memory that a process ever held."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-def in_fresh_process(module: str, *arguments: str, python: str = sys.executable) -> dict[str, Any]:
+def in_fresh_process(
+    module: str, *arguments: str, python: str = sys.executable, more: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """What a module prints last, as JSON, in a process of its own, where nothing is warm from an earlier round."""
     # Packages are compiled when they are installed; ours would else be compiled anew in every process.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPATH": str(ROOT)}
+    environment |= {"PYTHONPATH": str(ROOT), **(more or {})}
     command = [python, "-m", module, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

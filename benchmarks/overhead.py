@@ -1,7 +1,4 @@
-"""A hundred tiny contracts in one run of Dagster, against the same hundred through `DataProcessor` in one session.
-
-Dagster's home is on a memory disk where there is one, as CI should have it.
-"""
+"""A hundred tiny contracts in one run of Dagster, against the same hundred through `DataProcessor` in one session."""
 
 from __future__ import annotations
 
@@ -14,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from benchmarks.machine import in_fresh_process
+from benchmarks.machine import in_fresh_process, java_processes
 from benchmarks.measurement import Bar, Claim, Measurement, Sample, Size, clocked
 
 CONTRACTS = 100
 WARM_UP = 5
 PROCESSOR, DAGSTER = "DataProcessor", "one run of Dagster"
-_MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 _CONTRACT = """\
 version: 1.0.0
@@ -46,7 +42,7 @@ def prepared(size: Size) -> Iterator[Measurement]:
     yield Measurement(
         f"{contracts} tiny contracts, in one run of Dagster and in one session",
         {way: lambda way=way: _measure(way, contracts) for way in (PROCESSOR, DAGSTER)},  # type: ignore[misc]
-        (Bar(DAGSTER, PROCESSOR, 1.5, "cpu"),),
+        (Bar(DAGSTER, PROCESSOR, 1.5),),
         (Claim(DAGSTER, "jvms", 1),),
         rounds=2,
         warm_up=0,
@@ -84,8 +80,7 @@ def _through_dagster(root: Path) -> int:
     job = location.definitions.resolve_implicit_global_asset_job_def()
     keys = [product.asset_key for product in location.products]
     quiet = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
-    memory = _MEMORY_DISK if _MEMORY_DISK.is_dir() else None
-    with tempfile.TemporaryDirectory(dir=memory) as home, dg.DagsterInstance.local_temp(home) as instance:
+    with tempfile.TemporaryDirectory() as home, dg.DagsterInstance.local_temp(home) as instance:
         result = job.execute_in_process(asset_selection=keys, instance=instance, run_config=quiet)
     assert result.success
     return len(result.get_asset_check_evaluations())
@@ -93,21 +88,17 @@ def _through_dagster(root: Path) -> int:
 
 def _worker(way: str, contracts: int) -> Sample:
     """The measurement: the session is up and warm before the clock starts."""
-    from pyspark import SparkContext
-
     from lakelogic_assets.spark.session import local_session
 
     run = _through_processor if way == PROCESSOR else _through_dagster
     found: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         local_session()
-        process = SparkContext._gateway.proc.pid  # type: ignore[union-attr]
         _write_project(Path(folder, "warm"), 0, WARM_UP)
         run(Path(folder, "warm"))
         _write_project(Path(folder, "real"), 0, contracts)
         sample = clocked(lambda: found.append(run(Path(folder, "real"))))
-        same = SparkContext._gateway.proc.pid == process  # type: ignore[union-attr]
-    return replace(sample, facts={"checks": found[0], "jvms": 1 if same else 2})
+    return replace(sample, facts={"checks": found[0], "jvms": java_processes()})
 
 
 if __name__ == "__main__":

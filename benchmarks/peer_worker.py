@@ -1,7 +1,7 @@
 """One run of `lakelogic` on one of its engines, in the environment that `make bench-peers` makes for it.
 
 It knows nothing of this project: contract, source and target are told to it, and it prints wall and user seconds, rows
-and Spark jobs as JSON. `python peer_worker.py ENGINE CONTRACT.json JARS`.
+and Spark jobs as JSON. `python peer_worker.py ENGINE CONTRACTS.json JARS`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ from pathlib import Path
 from typing import Any
 
 
-def main(engine: str, contract: dict[str, Any], jars: str) -> dict[str, Any]:
+def main(engine: str, contracts: list[dict[str, Any]], jars: str) -> dict[str, Any]:
     from lakelogic import DataProcessor
 
     spark = _session(jars) if engine == "spark" else None
     wall, worked = time.perf_counter(), _user_seconds(spark)
-    processor = DataProcessor(contract, engine=engine)
-    result = processor.run_source()
-    processor.materialize(result.good, result.bad)
+    facts: dict[str, Any] = {}
+    for number, contract in enumerate(contracts, 1):
+        begun = time.perf_counter()
+        processor = DataProcessor(contract, engine=engine)
+        result = processor.run_source()
+        processor.materialize(result.good, result.bad)
+        facts[f"seconds {number}"] = round(time.perf_counter() - begun, 2)
     took = {"wall": time.perf_counter() - wall, "cpu": _user_seconds(spark) - worked}
-    facts: dict[str, Any] = {"rows good": _rows(contract["materialization"]["target_path"]), "peak mb": _peak_mb()}
+    facts |= {"rows good": _rows(contracts[0]["materialization"]["target_path"]), "peak mb": _peak_mb()}
     if spark is not None:
         facts["spark jobs"] = len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
     return {**took, "facts": facts}

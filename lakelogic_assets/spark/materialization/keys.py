@@ -120,32 +120,50 @@ class KeyFacts:
 
 def key_facts(frame: DataFrame, keys: Sequence[str], contract: Contract) -> KeyFacts:
     """Count keys and find their bounds, in one job."""
-    types = types_by_name(frame)
-    bounded = [name for name in keys if _is_bounded(name, types[name], contract)]
-    listed = [name for name in bounded if name in contract.materialization.partition_by]
-    wanted = [F.sum("n").alias("rows"), F.sum(F.when(F.col("n") > 1, 1).otherwise(0)).alias("duplicates")]
-    for index, name in enumerate(bounded):
-        plain = _plain(column(name), types[name])
-        wanted += [F.min(plain).alias(f"min_{index}"), F.max(plain).alias(f"max_{index}")]
-        wanted.append(F.bool_or(column(name).isNull()).alias(f"null_{index}"))
-        if name in listed:
-            wanted.append(F.slice(F.sort_array(F.collect_set(plain)), 1, MANY_VALUES + 1).alias(f"all_{index}"))
-    found = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias("n")).agg(*wanted).collect()[0].asDict()
-    spans = [_span(name, types[name], index, found) for index, name in enumerate(bounded)]
-    known = [span for span in spans if span is not None]
-    return KeyFacts(
-        rows=found["rows"] or 0,
-        duplicates=found["duplicates"] or 0,
-        span=reduce(Column.__and__, known) if known and found["rows"] else None,
-    )
+    bounds = _Bounds.of(frame, keys, contract)
+    counted = [F.sum("n").alias("rows"), F.sum(F.when(F.col("n") > 1, 1).otherwise(0)).alias("duplicates")]
+    distinct = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias("n"))
+    found = distinct.agg(*counted, *bounds.wanted(contract)).collect()[0].asDict()
+    return KeyFacts(rows=found["rows"] or 0, duplicates=found["duplicates"] or 0, span=bounds.span(found))
 
 
 def key_span(frame: DataFrame, keys: Sequence[str], contract: Contract) -> Column | None:
     """Where in the table `t` the keys of a batch can be; no job is run where that could not be told."""
-    types = types_by_name(frame)
-    if not any(_is_bounded(name, types[name], contract) for name in keys):
+    bounds = _Bounds.of(frame, keys, contract)
+    if not bounds.types:
         return None
-    return key_facts(frame, keys, contract).span
+    counted = F.count(F.lit(1)).alias("rows")
+    return bounds.span(frame.agg(counted, *bounds.wanted(contract)).collect()[0].asDict())
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The columns of a key whose bounds can be told, with their types."""
+
+    types: dict[str, T.DataType]
+
+    @classmethod
+    def of(cls, frame: DataFrame, keys: Sequence[str], contract: Contract) -> _Bounds:
+        types = types_by_name(frame)
+        return cls({name: types[name] for name in keys if _is_bounded(name, types[name], contract)})
+
+    def wanted(self, contract: Contract) -> list[Column]:
+        """What an aggregation must bring for `span`, beside the number of `rows`."""
+        wanted = []
+        for index, (name, kind) in enumerate(self.types.items()):
+            plain = _plain(column(name), kind)
+            wanted += [F.min(plain).alias(f"min_{index}"), F.max(plain).alias(f"max_{index}")]
+            wanted.append(F.bool_or(column(name).isNull()).alias(f"null_{index}"))
+            if name in contract.materialization.partition_by:
+                wanted.append(F.slice(F.sort_array(F.collect_set(plain)), 1, MANY_VALUES + 1).alias(f"all_{index}"))
+        return wanted
+
+    def span(self, found: dict[str, Any]) -> Column | None:
+        if not found["rows"]:
+            return None
+        spans = [_span(name, kind, index, found) for index, (name, kind) in enumerate(self.types.items())]
+        known = [span for span in spans if span is not None]
+        return reduce(Column.__and__, known) if known else None
 
 
 def _is_bounded(name: str, kind: T.DataType, contract: Contract) -> bool:

@@ -5,6 +5,9 @@ The history of a key is worked out anew from the versions that the table has and
 batches, or in which order those come: a late row finds its place, and versions after it are renumbered. Where two
 rows of a key have the same time, the one with the greater tracked values counts, whichever came first.
 
+Most rows of a daily extract only confirm what is there. They are set aside first, by one comparison with the current
+versions, so that histories are worked out for keys with news alone.
+
 One thing cannot be made up for. A row that only confirms the newest version is not stored, so nothing remembers its
 time: had A been confirmed at 20, a late B of 15 still becomes the current version, since the table knows of no A
 after it. Without `timestamp_field` the time of the run counts and the order of the runs is the order of the changes.
@@ -41,6 +44,7 @@ from lakelogic_assets.spark.materialization.transaction import (
     INSERT,
     UPDATE,
     Txn,
+    at_hand,
     create_table,
     merge_changes,
     refuse_new_columns,
@@ -105,7 +109,10 @@ def apply_scd2(
         refuse_new_columns(shape.data, table)
     span = key_span(batch, shape.keys, contract)
     nearby = table if span is None else table.alias("t").where(span)
-    existing = _staged(_existing(real_members(nearby, shape.settings.surrogate_key, shape.unknown), batch, shape))
+    versions = _versions(real_members(nearby, shape.settings.surrogate_key, shape.unknown), shape)
+    touched = _touched(incoming, versions, shape)
+    incoming, existing = (_of_keys(frame, touched, shape) for frame in (incoming, versions))
+    existing = _staged(existing)
     # Columns that the rows no longer have stay with the versions that do.
     extras = tuple(n for n in table.columns if find_name(shape.written, n) is None)
     injected = [name for name in existing.columns if find_name(shape.settings.injected_columns, name)]
@@ -115,6 +122,7 @@ def apply_scd2(
     counts, actions = _counted(changes)
     identity = [*shape.keys, shape.settings.effective_from_field]
     on = _matched_on(shape, identity, span)
+    changes = at_hand(changes, changes.count())
     version = merge_changes(spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=identity)
     return Scd2Result(*counts, version)
 
@@ -142,10 +150,45 @@ def _incoming(batch: DataFrame, shape: Scd2Shape, run_timestamp: datetime) -> Da
     return batch.select(*kept, *(value.alias(name) for name, value in marks.items()))
 
 
-def _existing(table: DataFrame, batch: DataFrame, shape: Scd2Shape) -> DataFrame:
-    """The versions that the table has of the keys that came, each with the time from which it counts."""
-    touched = batch.select(*map(column, shape.keys)).distinct()
-    rows = table.alias("t").join(touched.alias("s"), same_key(shape.keys), "left_semi")
+def _of_keys(frame: DataFrame, touched: DataFrame, shape: Scd2Shape) -> DataFrame:
+    return frame.alias("t").join(touched.alias("s"), same_key(shape.keys), "left_semi")
+
+
+def _touched(incoming: DataFrame, versions: DataFrame, shape: Scd2Shape) -> DataFrame:
+    """The keys that came with news."""
+    current = versions.where(column(_WAS_CURRENT)).withColumn(_PRESENT, F.lit(True))
+    if _is_shaped_alike(versions, shape):
+        joined = incoming.alias("s").join(current.alias("t"), same_key(shape.keys), "left")
+        incoming = joined.where(~F.coalesce(_is_confirmed(shape), F.lit(False))).select("s.*")
+    keys = _staged(incoming.select(*map(column, shape.keys)).distinct())
+    return at_hand(keys, keys.count())
+
+
+def _is_shaped_alike(versions: DataFrame, shape: Scd2Shape) -> bool:
+    """Whether versions that a row confirms need nothing else: a column that is new, or of another type, does."""
+    there = types_by_name(versions)
+    wanted = [name for name in shape.written if name not in shape.stamps]
+    return all(there.get(name) == shape.types[name] for name in wanted)
+
+
+def _is_confirmed(shape: Scd2Shape) -> Column:
+    """Whether a row `s` says what the current version `t` says, and comes after it or is that very row."""
+    pairs = [
+        comparable(column_of("s", name), shape.types[name]).eqNullSafe(
+            comparable(column_of("t", name), shape.types[name])
+        )
+        for name in shape.tracked
+    ]
+    same = reduce(Column.__and__, pairs, column_of("t", _PRESENT))
+    after = column_of("s", _EFFECTIVE) > column_of("t", _EFFECTIVE)
+    if shape.timestamp:
+        here, there = column_of("s", _MOMENT), column_of("t", _MOMENT)
+        after = (here == there) | (after & (here > there))
+    return same & after
+
+
+def _versions(table: DataFrame, shape: Scd2Shape) -> DataFrame:
+    """The versions that the table has, each with the time from which it counts."""
     name = shape.settings.effective_from_field
     start = column(name).try_cast(shape.effective_type)
     sorted_by, effective = F.lit(None).cast("timestamp"), start
@@ -160,7 +203,7 @@ def _existing(table: DataFrame, batch: DataFrame, shape: Scd2Shape) -> DataFrame
     flag = find_column(table, shape.settings.current_flag_field)
     was_current = F.coalesce(column(flag).cast("boolean"), F.lit(False)) if flag else F.lit(False)
     marks = {_OLD: F.lit(True), _WAS_CURRENT: was_current, _MOMENT: sorted_by, _EFFECTIVE: effective}
-    return rows.withColumns({name: start, **marks})
+    return table.withColumns({name: start, **marks})
 
 
 def _history(events: DataFrame, shape: Scd2Shape, extras: tuple[str, ...]) -> DataFrame:

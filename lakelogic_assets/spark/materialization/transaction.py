@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract.materialization import Materialization
 from lakelogic_assets.errors import SchemaError, WriteDroppedError
@@ -20,6 +21,7 @@ ACTION: Final = f"{HIDDEN_PREFIX}action"
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 
 _RECENT: Final = 20
+_FEW_CELLS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Txn:
             # The changes are evaluated already; Delta would otherwise write them to disk once more.
             "spark.databricks.delta.merge.materializeSource": "none",
         }
+
+
+def at_hand(frame: DataFrame, rows: int) -> DataFrame:
+    """A small frame goes to every task as a whole, so that the table it is joined with stays where it is."""
+    return F.broadcast(frame) if rows * len(frame.columns) <= _FEW_CELLS else frame
 
 
 def refuse_repeated(path: str, txn: Txn) -> None:
