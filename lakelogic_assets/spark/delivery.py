@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.report.run import RunReport
@@ -19,19 +19,19 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import Evaluation
 from lakelogic_assets.spark.failures import SparkFailure, is_conflict
 from lakelogic_assets.spark.finishing import arrange, proof, refuse_changes, sample_rows
+from lakelogic_assets.spark.former_runs import BATCH
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.publishing import Attempt, Prepared, commit_metadata
-from lakelogic_assets.spark.quarantine import BadRows, bad_rows, write_quarantine
+from lakelogic_assets.spark.quarantine import BadRows, Judged, bad_rows, write_quarantine
 from lakelogic_assets.spark.reporting import row_outcomes
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import unpublished
+from lakelogic_assets.spark.schema import types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.sources.snapshot import files_of
-
-BATCH: Final = "batch:"
-"""How the name of a window begins that is what was new at the time."""
+from lakelogic_assets.spark.windows import cut_column, is_cut_by_place
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,25 @@ def _set_aside(run: Run, batch: Batch, rows: BadRows | None, draft: RunReport) -
         return {}
     with run.step("quarantine"):
         version = write_quarantine(
-            rows, run.destination.quarantine, scope, read_window(scope.contract, attempt.window),
-            (attempt.name, *_in_vain(run, batch)), attempt.app, attempt.generation,
+            rows, run.destination.quarantine, scope, _judged(scope, batch), _stands_for(run, batch), attempt.app,
+            attempt.generation,
             commit_metadata(proof(scope, attempt, draft)),
         )  # fmt: skip
     refuse_changes(batch.read, rows.count() if rows else 0, draft.counts)
     return {} if version is None else {"quarantine": version}
+
+
+def _judged(scope: Scope, batch: Batch) -> Judged:
+    """The part of the source that was judged: with `lookback` more than the window itself."""
+    window = read_window(scope.contract, batch.attempt.window)
+    return Judged(window, cut_column(scope.contract, window, types_of(batch.read.frame)))
+
+
+def _stands_for(run: Run, batch: Batch) -> tuple[str, ...]:
+    """The names of runs whose bad rows are among those of this one, its own first."""
+    attempt = batch.attempt
+    within = attempt.former.within if attempt.former and is_cut_by_place(run.scope.contract) else ()
+    return (attempt.name, *within, *_in_vain(run, batch))
 
 
 def _in_vain(run: Run, batch: Batch) -> list[str]:

@@ -24,9 +24,9 @@ from lakelogic_assets.gates.verdict import Verdict
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
 from lakelogic_assets.spark import delta_log, parquet_table
-from lakelogic_assets.spark.boundaries import Decision, decide
+from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.deadlines import Deadline
-from lakelogic_assets.spark.delivery import BATCH, Batch, Run, deliver
+from lakelogic_assets.spark.delivery import Batch, Run, deliver
 from lakelogic_assets.spark.destination import Destination, unsupported
 from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
@@ -39,6 +39,7 @@ from lakelogic_assets.spark.failures import (
     of_storage,
     one_line,
 )
+from lakelogic_assets.spark.former_runs import BATCH, FormerRuns
 from lakelogic_assets.spark.intents import Intent
 from lakelogic_assets.spark.judging import judge_run, status_of
 from lakelogic_assets.spark.locks import table_lock
@@ -232,7 +233,10 @@ def _next_batch(run: Run) -> Batch | None:
     done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
     generation = 1 + max(found or 0 for found in done)
     _refuse_repetition(run, is_there=done[0] is not None or delta_log.stands(run.destination.target, app))
-    return Batch(read, decision, Attempt(request.window, name, app, generation, reprocess=request.reprocess))
+    asked = read_window(scope.contract, request.window)
+    former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot)
+    attempt = Attempt(request.window, name, app, generation, reprocess=request.reprocess, former=former)
+    return Batch(read, decision, attempt)
 
 
 def _refuse_repetition(run: Run, *, is_there: bool) -> None:

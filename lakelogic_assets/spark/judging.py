@@ -14,7 +14,7 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.publishing import Attempt
 from lakelogic_assets.spark.recovery import report_from
 from lakelogic_assets.spark.request import RunRequest
-from lakelogic_assets.spark.run_log import RESET, RESTORED, read_runs, standing
+from lakelogic_assets.spark.run_log import standing_reports
 from lakelogic_assets.spark.scope import Scope
 
 
@@ -41,9 +41,7 @@ def judge_run(
 def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings | None:
     """What was unusual about the source when it was last published; nothing has drifted before the first time."""
     name = "/".join(scope.contract.key)
-    rows = read_runs(destination.run_log, contract=name, statuses=("success", RESET, RESTORED), with_reports=True)
-    standing_ones = standing(row["report"] for row in rows if row["report"])
-    last = next((report for report in standing_ones if report["status"] == "success"), None)
+    last = next(standing_reports(destination.run_log, name, ("success",)), None)
     return report_from(last).schema if last else None
 
 

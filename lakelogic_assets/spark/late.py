@@ -22,7 +22,7 @@ from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.late_files import Landing, late_in_files
 from lakelogic_assets.spark.late_rows import CannotTell, Cut
 from lakelogic_assets.spark.late_tables import Arrived, Lateness, Seen, late_in_table
-from lakelogic_assets.spark.run_log import read_runs, standing
+from lakelogic_assets.spark.run_log import standing_reports
 from lakelogic_assets.spark.sources.snapshot import files_of
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
@@ -78,8 +78,7 @@ def late_windows(contract: Contract, workspace: Workspace, windows: Windows, now
     """The past windows of a contract that what has arrived since belongs to."""
     contract = in_environment(contract, workspace.project.environment)
     now = now or datetime.now(UTC)
-    rows = read_runs(workspace.destination(contract).run_log, contract="/".join(contract.key), with_reports=True)
-    reports = standing(row["report"] for row in rows if row["report"])
+    reports = standing_reports(workspace.destination(contract).run_log, "/".join(contract.key))
     # A window that was left as it was has been built with what there is, as one that was written anew.
     told = ({**each, "status": "success"} if each["status"] == "unchanged" else each for each in reports)
     looks = [each for each in told if each["status"] in _LOOKED]

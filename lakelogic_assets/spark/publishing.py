@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from lakelogic_assets.report.run import DatasetRuleOutcome
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.driver import Held, driver_of
 from lakelogic_assets.spark.evaluation import Evaluation, judge_all
-from lakelogic_assets.spark.identifiers import column, quoted
+from lakelogic_assets.spark.former_runs import FormerRuns
+from lakelogic_assets.spark.identifiers import column, quoted, text_literal
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.masking import mask
 from lakelogic_assets.spark.materialization.merge import merge_rows
@@ -30,7 +31,7 @@ from lakelogic_assets.spark.quarantine import SOURCE_COLUMN, table_properties
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, transient_columns, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
-from lakelogic_assets.spark.windows import time_candidates, window_id, window_sql
+from lakelogic_assets.spark.windows import cut_column, time_candidates, window_id, window_sql
 
 KEYED_STRATEGIES = ("merge", "scd2")
 
@@ -47,6 +48,8 @@ class Attempt:
     """Whether rows that are there may give way; a change of columns alone touches none."""
     reprocess: bool = False
     """Whether rows of the window that the source no longer has give way too, where rows are merged by key."""
+    former: FormerRuns | None = None
+    """The runs that have read some of the same, for tables in which no column tells."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
     rows = finished(evaluation.good, scope, read)
     if contract.materialization.strategy == "append":
         rows = rows.withColumn(names.WINDOW_COLUMN, F.lit(window_id(attempt.name)).cast("bigint"))
-    mode, where = _write_mode(scope, target, attempt, rows)
+    mode, where = _write_mode(scope, target, attempt, rows, read)
     if evaluation.counts_itself and (where or "://" in target):
         # Such a write copies rows of other windows along, or its files cannot be asked how many they hold.
         return _held(evaluation.counted(), scope, read, target, attempt)
@@ -170,7 +173,7 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
         merged = merge_rows(
             scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at,
             properties=properties, transient=transient_columns(contract),
-            replaced=_given_up(scope, target, attempt),
+            replaced=_given_up(scope, target, attempt, read),
         )  # fmt: skip
         if merged.withdrawn:
             scope.warn(f"{merged.withdrawn} rows of the window are gone from the source and were removed.")
@@ -188,26 +191,19 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
     )
 
 
-def _given_up(scope: Scope, target: str, attempt: Attempt) -> str | None:
+def _given_up(scope: Scope, target: str, attempt: Attempt, read: SourceRead) -> str | None:
     """The rows of a rebuilt window, by the column of the table that the contract rebuilds by; None keeps them all."""
     materialization = scope.contract.materialization
     named = materialization.reprocess_date_column or next(iter(materialization.partition_by), None)
     keeps = materialization.reprocess_policy in ("append", "fail")
     if not attempt.reprocess or named is None or keeps or not delta_log.is_table(target):
         return None
-    if not _cut_by(scope.contract, attempt.window, named):
+    # Else a row of the window may lie in another window of the source.
+    cut = cut_column(scope.contract, attempt.window, types_of(read.frame)) if scope.contract.source else None
+    if (cut or "").casefold() != named.casefold():
         return None
     there = types_of(scope.spark.read.format("delta").load(target))
     return window_sql(there, (named,), attempt.window, "t")
-
-
-def _cut_by(contract: Contract, window: Window, name: str) -> bool:
-    """Whether the window was read by this very column: else a row of it may lie in another window of the source."""
-    source = contract.source
-    by_folder = source is not None and source.table is None and source.partition is not None
-    if source is None or by_folder or source.watermark_date_parts:
-        return False
-    return next(iter(time_candidates(contract, window)), "").casefold() == name.casefold()
 
 
 def _judge_files(
@@ -236,7 +232,9 @@ def _readable(rules: Sequence[DatasetRule], contract: Contract) -> bool:
     return wanted is not None and not wanted & masked
 
 
-def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) -> tuple[str, str | None]:
+def _write_mode(
+    scope: Scope, target: str, attempt: Attempt, rows: DataFrame, read: SourceRead
+) -> tuple[str, str | None]:
     """How the new files relate to what is there: beside it, instead of it, or instead of one window of it."""
     contract, window = scope.contract, attempt.window
     materialization = contract.materialization
@@ -244,20 +242,44 @@ def _write_mode(scope: Scope, target: str, attempt: Attempt, rows: DataFrame) ->
         return "Append", None
     if not delta_log.is_table(target):
         return ("Append" if materialization.strategy == "append" else "Overwrite"), None
-    again = _was_written(target, attempt)
     there = set(scope.spark.read.format("delta").load(target).columns)
     types = {name: kind for name, kind in types_of(rows).items() if name in there}
-    bounds = window_sql(types, time_candidates(contract, window), window)
     if materialization.strategy != "append":
-        return "Overwrite", bounds
+        return "Overwrite", window_sql(types, time_candidates(contract, window), window)
     own = _own_window(contract, attempt) if names.WINDOW_COLUMN in there else "FALSE"
-    if bounds and materialization.reprocess_policy != "append":
+    if materialization.reprocess_policy != "append" and (others := _of_others(scope, attempt, types, read)):
         # Another window that reaches into this one may have written some of its rows.
-        return "Overwrite", f"({own}) OR ({bounds})"
+        return "Overwrite", f"({own}) OR ({others})"
     if attempt.reprocess and materialization.reprocess_policy == "append":
         return "Append", None
     # Only a window that was written before has rows to replace.
-    return ("Overwrite", own) if again else ("Append", None)
+    return ("Overwrite", own) if _was_written(target, attempt) else ("Append", None)
+
+
+def _of_others(scope: Scope, attempt: Attempt, types: Mapping[str, str], read: SourceRead) -> str | None:
+    """The window's rows that other runs may have appended, as SQL over the table's columns; None where there are none.
+
+    They are told by the column that cut the window out of the source, else by the runs that have read the same, and
+    by the files that rows came from.
+    """
+    contract, window, former = scope.contract, attempt.window, attempt.former
+    cut = cut_column(contract, window, types_of(read.frame))
+    told = window_sql(types, (cut,) if cut else (), window)
+    if told or former is None:
+        return told
+    tests = []
+    if former.within:
+        tests.append(f"{names.WINDOW_COLUMN} IN ({', '.join(str(window_id(name)) for name in former.within)})")
+    file = contract.lineage.columns.get("source_path")
+    if former.beside and file in types and read.snapshot.files:
+        tests.append(f"{file} IN ({', '.join(text_literal(each.path) for each in read.snapshot.files)})")
+    elif former.beside and (by_time := window_sql(types, time_candidates(contract, window), window)):
+        scope.warn(
+            f"Other runs have read the same, and the table does not tell their rows: those of {window.key} by its "
+            "column of time are replaced. With `lineage: {enabled: true}` rows say which file they came from."
+        )
+        tests.append(by_time)
+    return " OR ".join(f"({test})" for test in tests) or None
 
 
 def _was_written(target: str, attempt: Attempt) -> bool:

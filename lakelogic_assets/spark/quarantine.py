@@ -26,9 +26,21 @@ from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.session import jvm_pid
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.tally import Tally
-from lakelogic_assets.spark.windows import time_candidates, window_filter, window_sql
+from lakelogic_assets.spark.windows import window_filter, window_sql
 
 SOURCE_COLUMN = f"{HIDDEN_PREFIX}source"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was read, and the column of time that cut it out of the source; None where something else did."""
+
+    window: Window
+    cut_by: str | None
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        return (self.cut_by,) if self.cut_by else ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ def write_quarantine(
     rows: BadRows | None,
     path: str,
     scope: Scope,
-    window: Window,
+    judged: Judged,
     own: Sequence[str],
     app: str,
     generation: int,
@@ -96,16 +108,16 @@ def write_quarantine(
 ) -> int | None:
     """Replace what this window left in quarantine by what it leaves now; the version, or None when nothing changes.
 
-    `window` is what was read: rows of other windows that it reaches into were judged again and are replaced too. `own`
-    are its names there: the present one, and those of batches that this one stands for.
+    Rows of other windows that `judged` reaches into were judged again and are replaced too. `own` are its names there:
+    the present one, and those of runs that this one stands for.
     """
     if rows is None and not delta_log.is_table(path):
         return None
     # Several contracts may share a quarantine, and each holds only the lock of its own table.
     with table_lock(path, jvm_pid(scope.spark)):
-        replaced = _replaced(path, scope, window, own)
+        replaced = _replaced(path, scope, judged, own)
         nothing = replaced.is_nothing(path)
-        looks = len(own) > 1 or not window.is_full
+        looks = len(own) > 1 or not judged.window.is_full
         if rows is None and (nothing or not _has_rows(path, scope, app, replaced.where, looks=looks)):
             return None
         if rows is None:
@@ -169,7 +181,7 @@ class _Replaced:
         return bool(rows.num_rows == 0)
 
 
-def _replaced(path: str, scope: Scope, window: Window, names_of_it: Sequence[str]) -> _Replaced:
+def _replaced(path: str, scope: Scope, judged: Judged, names_of_it: Sequence[str]) -> _Replaced:
     """Rows of the window, or with `write_mode: overwrite` all of the contract."""
     key = "/".join(scope.contract.key)
     owner = f"{names.QUARANTINE_CONTRACT_COLUMN} = {text_literal(key)}"
@@ -181,11 +193,10 @@ def _replaced(path: str, scope: Scope, window: Window, names_of_it: Sequence[str
     if not delta_log.is_table(path):
         return _Replaced(f"{owner} AND {own}", owned & named)
     types = types_of(scope.spark.read.format("delta").load(path))
-    candidates = time_candidates(scope.contract, window)
-    bounds = window_sql(types, candidates, window)
+    bounds = window_sql(types, judged.candidates, judged.window)
     if bounds is None:
         return _Replaced(f"{owner} AND {own}", owned & named)
-    within = window_filter(types, candidates, window)
+    within = window_filter(types, judged.candidates, judged.window)
     return _Replaced(f"{owner} AND ({own} OR ({bounds}))", None if within is None else owned & (named | within))
 
 

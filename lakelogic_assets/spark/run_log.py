@@ -37,7 +37,8 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
 SCHEMA = arrow_schema(COLUMNS)
 
 _REPORT = "report_json"
-_FINISHED_WITH_DATA = ("success", "unchanged")
+DATA_CAME: Final = ("success", "unchanged")
+"""How a run ends whose rows are in the table."""
 _IN_VAIN = ("failed", "blocked", "waiting")
 _REMEMBERED: Final = 5_000
 """More files than this are not listed one by one: what is new among them is told by their times."""
@@ -82,10 +83,10 @@ def successes(
     for name, value in (("data_layer", layer), ("domain", domain), ("system", system)):
         if value is not None:
             chosen &= pads.field(name) == value
-    found = _newest_first(path, chosen, (*_FINISHED_WITH_DATA, RESET, RESTORED), table_id)
+    found = _newest_first(path, chosen, (*DATA_CAME, RESET, RESTORED), table_id)
     for report in standing(found):
         # A window that was run again says nothing about how far the others have come.
-        if report["status"] in _FINISHED_WITH_DATA and Window.from_dict(report["window"]).is_full:
+        if report["status"] in DATA_CAME and Window.from_dict(report["window"]).is_full:
             yield report
 
 
@@ -106,10 +107,10 @@ def unpublished(
     if not is_table(path):
         return []
     found: dict[str, None] = {}
-    for report in _newest_first(path, pads.field("contract") == contract, (*_FINISHED_WITH_DATA, *_IN_VAIN)):
+    for report in _newest_first(path, pads.field("contract") == contract, (*DATA_CAME, *_IN_VAIN)):
         if not Window.from_dict(report["window"]).is_full:
             continue
-        finished, identity = report["status"] in _FINISHED_WITH_DATA, report.get("watermark", {}).get("identity")
+        finished, identity = report["status"] in DATA_CAME, report.get("watermark", {}).get("identity")
         if finished and stands(report):
             found.pop(identity, None)
             break
@@ -165,6 +166,24 @@ def standing(reports: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             newest = min(newest, report["versions_read"]["target"])
             continue
         yield report
+
+
+def reports(path: str, contract: str, statuses: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The whole reports of a contract's runs, the newest first, each parsed when it is asked for."""
+    if not is_table(path):
+        return
+    chosen = pads.field("contract") == contract
+    if statuses is not None:
+        chosen &= pads.field("status").isin([*statuses])
+    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen)
+    for text in rows.sort_by([("timestamp", "descending")])[_REPORT]:
+        if text.is_valid and text.as_py():
+            yield json.loads(text.as_py())
+
+
+def standing_reports(path: str, contract: str, statuses: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """The same without those that a reset or a restore has undone."""
+    return standing(reports(path, contract, None if statuses is None else (*statuses, RESET, RESTORED)))
 
 
 def read_runs(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.delta_log import is_table
-from lakelogic_assets.spark.run_log import read_runs, standing
+from lakelogic_assets.spark.run_log import read_runs, standing_reports
 
 WENT_WELL = ("success", "no_new_data", "unchanged")
 """How a run ends whose window needs no other one."""
@@ -30,8 +30,7 @@ def is_logged(run_log: str) -> bool:
 def window_states(run_log: str, contract: str) -> dict[str, WindowState]:
     """The contract's windows that were ever tried, by key."""
     found: dict[str, WindowState] = {}
-    rows = read_runs(run_log, contract=contract, with_reports=True)
-    for report in reversed([*standing(row["report"] for row in rows if row["report"])]):
+    for report in reversed([*standing_reports(run_log, contract)]):
         if report["status"] in _SAY_NOTHING:
             continue
         window = Window.from_dict(report["window"])

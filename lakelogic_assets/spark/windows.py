@@ -45,6 +45,18 @@ def time_candidates(contract: Contract, window: Window) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if name and name.casefold() not in fixed))
 
 
+def is_cut_by_place(contract: Contract) -> bool:
+    """Whether a window is cut out of the source by date folders, or by parts of a date: no column tells its rows."""
+    source = contract.source
+    by_folder = source is not None and source.table is None and source.partition is not None
+    return source is not None and (by_folder or bool(source.watermark_date_parts))
+
+
+def cut_column(contract: Contract, window: Window, source: Mapping[str, str]) -> str | None:
+    """The column of time that cuts the window out of the source's columns; None where something else does."""
+    return None if is_cut_by_place(contract) else time_column(source, time_candidates(contract, window))
+
+
 def time_column(types: Mapping[str, str], candidates: Sequence[str]) -> str | None:
     """The first candidate that is there and can be a time."""
     found = (find_name(types, name) for name in candidates)

@@ -111,3 +111,82 @@ def test_a_window_that_is_run_again_does_not_turn_an_incremental_load_back(sandb
     assert sandbox.processor(text).run().counts.source == 9
     sandbox.processor(text).run(window=Window.day(DAYS[0]))
     assert sandbox.processor(text).run().status == "no_new_data"
+
+
+FOLDERS = """
+model: {fields: [{name: id, type: int}, {name: day, type: date}]}
+source: {type: landing, path: in, format: csv, options: {header: true}, partition: {format: "%Y-%m-%d"}, MORE}
+quality: {row_rules: [{name: known, sql: id < 100}]}
+materialization: {strategy: append, partition_by: [day]}
+"""
+
+
+def land_folders(sandbox: Sandbox) -> None:
+    """Every folder holds a good and a bad row of its day, and a good and a bad one of the day before."""
+    for number, day in enumerate(DAYS):
+        folder = sandbox.folder / "in" / day
+        folder.mkdir(parents=True)
+        before = DAYS[max(0, number - 1)]
+        (folder / "rows.csv").write_text(
+            f"id,day\n{number},{day}\n{number + 100},{day}\n{number + 10},{before}\n{number + 110},{before}\n"
+        )
+
+
+def ids(rows: list[tuple[int, ...]]) -> list[int]:
+    return sorted(row[0] for row in rows)
+
+
+ALL_GOOD, ALL_BAD = [0, 1, 2, 10, 11, 12], [100, 101, 102, 110, 111, 112]
+
+
+@pytest.mark.parametrize("order", [DAYS, DAYS[::-1], (*DAYS, *DAYS)], ids=["in order", "in reverse", "twice"])
+def test_rows_of_other_days_in_a_folder_stay_with_the_window_of_their_folder(
+    sandbox: Sandbox, order: tuple[str, ...]
+) -> None:
+    text = FOLDERS.replace(", MORE", "")
+    land_folders(sandbox)
+    for day in order:
+        sandbox.processor(text).run(window=Window.day(day))
+    assert ids(sandbox.target(text, "id")) == ALL_GOOD
+    assert ids(sandbox.quarantine(text, "id")) == ALL_BAD
+
+
+def test_a_range_of_folders_replaces_the_days_in_it(sandbox: Sandbox) -> None:
+    text = FOLDERS.replace(", MORE", "")
+    land_folders(sandbox)
+    sandbox.processor(text).run(window=Window.day(DAYS[1]))
+    sandbox.processor(text).run(window=Window.range(DAYS[0], DAYS[2]))
+    assert ids(sandbox.target(text, "id")) == ALL_GOOD
+    assert ids(sandbox.quarantine(text, "id")) == ALL_BAD
+
+
+def test_a_folder_that_an_incremental_run_has_read_is_told_by_its_files(sandbox: Sandbox) -> None:
+    text = "lineage: {enabled: true}" + FOLDERS.replace(
+        "MORE", "load_mode: incremental, watermark_strategy: pipeline_log"
+    )
+    land_folders(sandbox)
+    assert sandbox.processor(text).run().counts.source == 12
+    report = sandbox.processor(text).run(window=Window.day(DAYS[1]))
+    assert not any("Other runs have read the same" in warning for warning in report.warnings)
+    assert ids(sandbox.target(text, "id")) == ALL_GOOD
+
+
+def test_without_lineage_it_is_told_by_the_column_of_time_and_a_warning(sandbox: Sandbox) -> None:
+    text = FOLDERS.replace("MORE", "load_mode: incremental, watermark_strategy: pipeline_log")
+    land_folders(sandbox)
+    sandbox.processor(text).run()
+    report = sandbox.processor(text).run(window=Window.day(DAYS[2]))
+    assert any("Other runs have read the same" in warning for warning in report.warnings)
+    assert ids(sandbox.target(text, "id")) == sorted([*ALL_GOOD, 12])
+
+
+def test_a_table_without_the_column_that_cut_its_source_tells_rows_by_their_runs(sandbox: Sandbox) -> None:
+    text = MODEL.replace("options:", "watermark_field: day, options:").replace(
+        "{name: day, type: date}", "{name: due, type: date}"
+    )
+    text += "transformations: [{derive: {field: due, sql: DATE'2026-02-03'}}, {drop: [day]}]\n"
+    text += "materialization: {strategy: append, partition_by: [due]}"
+    land(sandbox)
+    for day in DAYS:
+        sandbox.processor(text).run(window=Window.day(day))
+    assert ids(sandbox.target(text, "id")) == ALL_GOOD
