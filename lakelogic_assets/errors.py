@@ -87,6 +87,12 @@ class StorageError(EngineError):
     retryable = True
 
 
+class RaceLostError(EngineError):
+    """Another program changed the table while it was read; what was worked out holds for a table that is no more."""
+
+    retryable = True
+
+
 class TableGoneError(EngineError):
     """Somebody removed the table under a run; the next one makes it anew."""
 

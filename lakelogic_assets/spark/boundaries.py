@@ -23,7 +23,9 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.run_log import successes
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.since import Since
 from lakelogic_assets.spark.sources import Boundary
+from lakelogic_assets.spark.sources.read import delta_place
 from lakelogic_assets.spark.sources.snapshot import files_of
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
@@ -37,6 +39,8 @@ class Decision:
     watermark: str | None = None
     reason: str = "full load"
     nothing_new: bool = False
+    since: Since | None = None
+    """From where on rows are read, of which a run before may have judged some."""
 
 
 def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
@@ -52,13 +56,17 @@ def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
     if strategy == "date_range":
         return Decision(_between(source, _moment(source.from_date), _moment(source.to_date)), reason="date range")
     if strategy == "lookback":
-        since = scope.started_at - timedelta(seconds=period_seconds(source.lookback or "1d") or 0)
-        return Decision(_between(source, since, None), reason=f"the last {source.lookback}")
+        first = scope.started_at - timedelta(seconds=period_seconds(source.lookback or "1d") or 0)
+        is_files = delta_place(scope.lakehouse, source) is None
+        by_column = not is_files and source.watermark_field and not source.watermark_date_parts
+        since = Since(source.watermark_field, first, 0.0) if by_column and source.watermark_field else None
+        return Decision(_between(source, first, None), reason=f"the last {source.lookback}", since=since)
+    place = delta_place(scope.lakehouse, source)
     if strategy == "delta_version":
-        return _since_version(scope, source, destination)
-    if source.table is None:
+        return _since_version(scope, source, destination, place)
+    if place is None:
         return _since_files(scope, source, destination, strategy)
-    return _since_watermark(scope, source, destination, strategy)
+    return _since_watermark(scope, source, destination, strategy, place)
 
 
 def _of_window(scope: Scope, source: Source, window: Window) -> Decision:
@@ -130,9 +138,11 @@ def _since_files(scope: Scope, source: Source, destination: Destination, strateg
         done = read_manifest(scope, source.manifest_path)
         return Decision(Boundary(excluded=frozenset(done)), reason=f"files that {source.manifest_path} does not list")
     states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
-    newest = next((state for state in states if state.get("max_mtime") is not None), None)
-    if newest is None:
+    # A run that found no file, or was given its rows, has read none.
+    states = [state for state in states if state.get("max_mtime") is not None]
+    if not states:
         return Decision(Boundary(), reason="no earlier success, so all files are read")
+    newest = max(states, key=lambda state: float(state["max_mtime"]))
     after, seen = float(newest["max_mtime"]), frozenset(newest.get("files_at_max", ()))
     back = (period_seconds(source.lookback) or 0) if source.lookback else None
     root = fixed_prefix(scope.lakehouse.source_path(source.path or ""))
@@ -146,35 +156,56 @@ def _since_files(scope: Scope, source: Source, destination: Destination, strateg
     return Decision(Boundary(after_mtime=after_mtime, known=known), reason="files that no success has read")
 
 
-def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str) -> Decision:
+def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str, place: str) -> Decision:
     name = source.watermark_field or names.PROCESSED_AT_COLUMN
     states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
-    newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
-    if states and newest is not None and states[0].get("version") == newest and not source.lookback:
+    newest, source_id = _now_at(place)
+    unchanged = states and newest is not None and states[0].get("version") == newest
+    if unchanged and _is_of(states[0], source_id) and not source.lookback:
         return Decision(watermark=name, reason=f"the source is still at version {newest}", nothing_new=True)
     logged = strategy == "pipeline_log"
     value = _last_known(states, "value") if logged else _highest(scope, destination, source, name)
     if value is None:
         return Decision(Boundary(), watermark=name, reason="no earlier success, so everything is read")
-    if source.lookback:
-        seconds = period_seconds(source.lookback) or 0
-        test = column(name).try_cast("timestamp") >= F.lit(value).try_cast("timestamp") - F.make_interval(
-            secs=F.lit(seconds)
-        )
-    else:
-        test = column(name) > F.lit(value)
-    return Decision(Boundary(where=(test,)), watermark=name, reason=f"{name} after {value}")
+    # Rows of the very last moment may have come after the run that saw it; what is appended would be there twice.
+    repeats = scope.contract.materialization.strategy != "append"
+    since = Since(name, value, period_seconds(source.lookback) if source.lookback else None, includes=repeats)
+    return Decision(Boundary(where=(since.test(),)), watermark=name, reason=f"{name} after {value}", since=since)
 
 
-def _since_version(scope: Scope, source: Source, destination: Destination) -> Decision:
+def _now_at(place: str | None) -> tuple[int | None, str | None]:
+    """The version of the source's table, and what tells it from another table at its place."""
+    return (None, None) if place is None else (delta_log.version(place), delta_log.table_id(place))
+
+
+def _is_of(state: Mapping[str, Any], source_id: str | None) -> bool:
+    """Whether a run has read the table that is there now, as far as it says."""
+    return state.get("source_id") in (None, source_id)
+
+
+def _since_version(scope: Scope, source: Source, destination: Destination, place: str | None) -> Decision:
     states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
-    done = _last_known(states, "version")
-    newest = delta_log.version(scope.lakehouse.table_path(source.path or ""))
+    last = next((state for state in states if state.get("version") is not None), None)
+    newest, source_id = _now_at(place)
+    done = int(last["version"]) if last else None
+    if last and not _is_of(last, source_id):
+        return _made_anew(scope, source, newest)
     if done is not None and done == newest:
         return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
     if done is None or newest is None or newest < done:
         return Decision(Boundary(to_version=newest), reason="no version was read yet, or the source was rolled back")
-    return Decision(Boundary(from_version=int(done) + 1, to_version=newest), reason=f"versions after {done}")
+    return Decision(Boundary(from_version=done + 1, to_version=newest), reason=f"versions after {done}")
+
+
+def _made_anew(scope: Scope, source: Source, newest: int | None) -> Decision:
+    """All rows of a table that took the place of the one that was read; they cannot be added to those of that one."""
+    contract = scope.contract
+    if contract.materialization.strategy == "append":
+        raise EngineError(
+            f"{source.path} is another table than the one that {contract.table} has read so far, and its rows would be "
+            f"appended beside those: `lakelogic reload {contract.table}` begins anew."
+        )
+    return Decision(Boundary(to_version=newest), reason="the source is another table than before")
 
 
 def _highest(scope: Scope, destination: Destination, source: Source, name: str) -> Any:

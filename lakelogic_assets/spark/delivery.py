@@ -131,13 +131,15 @@ def _set_aside(run: Run, batch: Batch, rows: BadRows | None, draft: RunReport) -
 def _judged(scope: Scope, batch: Batch) -> Judged:
     """The part of the source that was judged: with `lookback` more than the window itself."""
     window = read_window(scope.contract, batch.attempt.window)
-    return Judged(window, cut_column(scope.contract, window, types_of(batch.read.frame)))
+    return Judged(window, cut_column(scope.contract, window, types_of(batch.read.frame)), batch.decision.since)
 
 
 def _stands_for(run: Run, batch: Batch) -> tuple[str, ...]:
     """The names of runs whose bad rows are among those of this one, its own first."""
-    attempt = batch.attempt
-    within = attempt.former.within if attempt.former and is_cut_by_place(run.scope.contract) else ()
+    attempt, contract = batch.attempt, run.scope.contract
+    reads_again = contract.source is not None and contract.source.lookback and batch.read.snapshot.files
+    by_name = reads_again or (is_cut_by_place(contract) and not attempt.window.is_full)
+    within = attempt.former.within if attempt.former and by_name else ()
     return (attempt.name, *within, *_in_vain(run, batch))
 
 

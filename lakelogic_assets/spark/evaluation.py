@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
+from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.quality import LifecycleWindow, ReferentialIntegrity
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
@@ -180,9 +181,12 @@ def _through_logic(
 def _arrived(read: SourceRead, scope: Scope) -> DataFrame:
     """The rows as they come, without columns the engine makes itself, upstream stamps under their kept names."""
     frame = read.frame
-    generated = [field.name for field in scope.contract.model.fields if field.generated]
-    frame = frame.drop(*generated) if generated else frame
-    lineage = scope.contract.lineage
+    lineage, model = scope.contract.lineage, scope.contract.model
+    unwanted = [field.name for field in model.fields if field.generated]
+    if names.WINDOW_COLUMN not in (*model.by_name, *lineage.preserve_upstream):
+        # It tells the windows of the table it comes from, and would be data here.
+        unwanted.append(names.WINDOW_COLUMN)
+    frame = frame.drop(*unwanted)
     for name in lineage.preserve_upstream if lineage.enabled else ():
         if name in frame.columns:
             frame = frame.withColumnRenamed(

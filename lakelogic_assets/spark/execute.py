@@ -8,6 +8,8 @@ import random
 import time
 from dataclasses import replace
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakelogic_assets.contract.document import Contract
@@ -16,6 +18,7 @@ from lakelogic_assets.errors import (
     EngineError,
     JvmDiedError,
     LakeLogicError,
+    RaceLostError,
     SourceChangedError,
     StorageError,
     TimedOutError,
@@ -167,11 +170,9 @@ def _attempt(run: Run) -> tuple[RunReport, str | None]:
     for pause in _PAUSES_AFTER_A_CONFLICT:
         try:
             return _tried(run)
-        except SparkFailure as error:
+        except (*SparkFailure, RaceLostError) as error:
             log.debug("%s lost a race and is evaluated again", run.scope.contract.table, exc_info=True)
-            run.warnings.append(
-                f"Evaluated again, since another program changed the table meanwhile: {one_line(error)}"
-            )
+            run.warnings.append(f"Evaluated again, since another program changed the table meanwhile: {_said(error)}")
             time.sleep(pause * random.uniform(0.75, 1.25))  # noqa: S311 - no secret depends on it
     return _tried(run, last=True)
 
@@ -187,16 +188,20 @@ def _tried(run: Run, *, last: bool = False) -> tuple[RunReport, str | None]:
             run.holds.release(run.scope.contract.key, run.request.window, exactly=run.request.window.is_full)
             return run.ended(replace(blank, status="no_new_data")), None
         return _evaluated(run, batch, blank), batch.attempt.app
-    except SparkFailure as error:
+    except (*SparkFailure, RaceLostError) as error:
         lost_a_race = is_conflict(error)
         if lost_a_race and not last and not run.deadline.is_over:
             _give_up(run, batch)
             raise
         log.debug("Spark failed in %s", run.scope.contract.table, exc_info=True)
         why = f"The run took longer than the {run.deadline.seconds:g} seconds it may." if run.deadline.is_over else None
-        return _failed(run, batch, blank, why or one_line(error), retryable=lost_a_race)
+        return _failed(run, batch, blank, why or _said(error), retryable=lost_a_race)
     except LakeLogicError as error:
         return _failed(run, batch, blank, str(error), retryable=error.retryable)
+
+
+def _said(error: PySparkException | Py4JJavaError | RaceLostError) -> str:
+    return str(error) if isinstance(error, RaceLostError) else one_line(error)
 
 
 def _failed(

@@ -8,6 +8,7 @@ from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from lakelogic_assets.errors import RaceLostError
 from lakelogic_assets.spark.sources import explain_failure
 
 SparkFailure = (PySparkException, Py4JJavaError)
@@ -52,8 +53,10 @@ def _of_java(error: Py4JJavaError) -> str:
     return f"{kind}: {_QUOTED.sub(_HIDDEN, message[0])[:200]}" if message else str(kind)
 
 
-def is_conflict(error: PySparkException | Py4JJavaError) -> bool:
+def is_conflict(error: PySparkException | Py4JJavaError | RaceLostError) -> bool:
     """Whether the run lost a race against another writer of the table, so that the same again may go well."""
+    if isinstance(error, RaceLostError):
+        return True
     said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
     return any(kind in said for kind in _CONFLICTS)
 

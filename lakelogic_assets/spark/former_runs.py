@@ -21,7 +21,7 @@ BATCH: Final = "batch:"
 
 @dataclass(frozen=True)
 class FormerRuns:
-    """The runs that stand in the table and share rows with a window, by the names that their rows carry.
+    """The runs that stand in the table and share rows with one, by the names that their rows carry.
 
     The log is read when somebody asks.
     """
@@ -34,38 +34,44 @@ class FormerRuns:
     @cached_property
     def within(self) -> tuple[str, ...]:
         """Those all of whose rows are the window's."""
-        return tuple(dict.fromkeys(name for other, name, _ in self._others if self._holds_all_of(other)))
+        return tuple(dict.fromkeys(name for name, former in self._others if self._holds_all_of(former)))
 
     @cached_property
     def beside(self) -> tuple[str, ...]:
         """Those with rows of the window and others."""
-        read = {file.path for file in self.snapshot.files}
-        return tuple(dict.fromkeys(name for other, name, report in self._others if self._touches(other, report, read)))
+        touched = (name for name, former in self._others if self._touches(former) and not self._holds_all_of(former))
+        return tuple(dict.fromkeys(touched))
 
-    def _touches(self, other: Window, report: dict[str, Any], read: set[str]) -> bool:
-        if other.is_full:
-            return _shares(report.get("watermark") or {}, read)
-        return other.overlaps(self.window) and not self._holds_all_of(other)
+    def _holds_all_of(self, former: dict[str, Any]) -> bool:
+        window, files = _read_by(former)
+        if window.is_full:
+            return files is not None and bool(files) and files <= self._files
+        return not self.window.is_full and self.window.covers(window)
 
-    def _holds_all_of(self, other: Window) -> bool:
-        return not other.is_full and self.window.covers(other)
+    def _touches(self, former: dict[str, Any]) -> bool:
+        window, files = _read_by(former)
+        if not window.is_full:
+            return window.overlaps(self.window)
+        if files is None:
+            return former["watermark"].get("max_mtime") is not None or not self._files
+        return not files.isdisjoint(self._files)
 
     @cached_property
-    def _others(self) -> tuple[tuple[Window, str, dict[str, Any]], ...]:
-        if self.window.is_full:
-            return ()
-        found = []
-        for report in standing_reports(self.run_log, "/".join(self.contract.key), DATA_CAME):
-            window = Window.from_dict(report["window"])
-            name = f"{BATCH}{(report.get('watermark') or {}).get('identity')}" if window.is_full else window.key
-            if name != self.window.key:
-                found.append((window, name, report))
-        return tuple(found)
+    def _files(self) -> frozenset[str]:
+        return frozenset(file.path for file in self.snapshot.files)
+
+    @cached_property
+    def _others(self) -> list[tuple[str, dict[str, Any]]]:
+        reports = standing_reports(self.run_log, "/".join(self.contract.key), DATA_CAME)
+        named = ((_name_of(report), report) for report in reports)
+        return [(name, report) for name, report in named if name != self.window.key]
 
 
-def _shares(watermark: dict[str, Any], read: set[str]) -> bool:
-    """Whether a run without a window has read some of the files, as far as it names its own."""
-    files = files_of(watermark)
-    if files is None:
-        return watermark.get("max_mtime") is not None or not read
-    return any(file.path in read for file in files)
+def _read_by(report: dict[str, Any]) -> tuple[Window, frozenset[str] | None]:
+    files = files_of(report.get("watermark") or {})
+    return Window.from_dict(report["window"]), None if files is None else frozenset(file.path for file in files)
+
+
+def _name_of(report: dict[str, Any]) -> str:
+    window = Window.from_dict(report["window"])
+    return f"{BATCH}{(report.get('watermark') or {}).get('identity')}" if window.is_full else window.key

@@ -24,6 +24,7 @@ from lakelogic_assets.spark.quality.one_pass import Stage
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.session import jvm_pid
+from lakelogic_assets.spark.since import Since
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.tally import Tally
 from lakelogic_assets.spark.windows import window_filter, window_sql
@@ -37,6 +38,8 @@ class Judged:
 
     window: Window
     cut_by: str | None
+    since: Since | None = None
+    """From where on rows were read, where there is no window."""
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -117,7 +120,7 @@ def write_quarantine(
     with table_lock(path, jvm_pid(scope.spark)):
         replaced = _replaced(path, scope, judged, own)
         nothing = replaced.is_nothing(path)
-        looks = len(own) > 1 or not judged.window.is_full
+        looks = len(own) > 1 or not judged.window.is_full or judged.since is not None
         if rows is None and (nothing or not _has_rows(path, scope, app, replaced.where, looks=looks)):
             return None
         if rows is None:
@@ -193,6 +196,11 @@ def _replaced(path: str, scope: Scope, judged: Judged, names_of_it: Sequence[str
     if not delta_log.is_table(path):
         return _Replaced(f"{owner} AND {own}", owned & named)
     types = types_of(scope.spark.read.format("delta").load(path))
+    if judged.since is not None and judged.window.is_full:
+        again, kept = judged.since.sql(types), judged.since.filter(types)
+        if again is None:
+            return _Replaced(f"{owner} AND {own}", owned & named)
+        return _Replaced(f"{owner} AND ({own} OR ({again}))", None if kept is None else owned & (named | kept))
     bounds = window_sql(types, judged.candidates, judged.window)
     if bounds is None:
         return _Replaced(f"{owner} AND {own}", owned & named)

@@ -78,6 +78,8 @@ def watermark_state(read: SourceRead, evaluation: Evaluation) -> dict[str, Any]:
     snapshot = read.snapshot
     newest = snapshot.max_mtime
     state: dict[str, Any] = {"identity": snapshot.identity, "version": snapshot.version, "max_mtime": newest}
+    if snapshot.table_id is not None:
+        state["source_id"] = snapshot.table_id
     if newest is not None:
         state["files_at_max"] = [file.path for file in snapshot.files if file.mtime == newest]
         root = fixed_prefix(snapshot.description)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import reduce
-from operator import and_, itemgetter
+from operator import and_
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -40,8 +41,11 @@ _REPORT = "report_json"
 DATA_CAME: Final = ("success", "unchanged")
 """How a run ends whose rows are in the table."""
 _IN_VAIN = ("failed", "blocked", "waiting")
-_REMEMBERED: Final = 5_000
-"""More files than this are not listed one by one: what is new among them is told by their times."""
+_REMEMBERED: Final = 100_000
+"""More files than this in one run are not listed one by one: what is new among them is told by their times."""
+# As `log_row` writes them. Names that are no keys of ours stand between the first of the one and the last of the other.
+_VERSION: Final = re.compile(r'"versions_written": \{[^}]*"target": (\d+)')
+_TABLE_ID: Final = re.compile(r'"table_id": "([^"]*)"(?!.*"table_id": ")')
 RESET: Final = "reset"
 RESTORED: Final = "restored"
 
@@ -126,18 +130,25 @@ def is_logged(path: str, run_id: str, status: str) -> bool:
 
 def _newest_first(
     path: str, chosen: pads.Expression, statuses: Sequence[str], table_id: str | None = None
-) -> list[dict[str, Any]]:
-    """In the order of their commits: a clock may have gone back between two runs, a table's versions never do."""
+) -> Iterator[dict[str, Any]]:
+    """In the order of their commits: a clock may have gone back between two runs, a table's versions never do.
+
+    A report is parsed when it is asked for: it names all files that its run has read, and most are never asked for.
+    """
     chosen &= pads.field("status").isin([*statuses])
-    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen).to_pylist()
-    rows.sort(key=itemgetter("timestamp"), reverse=True)
-    reports = [json.loads(row[_REPORT]) for row in rows]
+    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen)
+    texts = [text for text in rows.sort_by([("timestamp", "descending")])[_REPORT].to_pylist() if text]
+    facts = [(_found(_TABLE_ID, text), _found(_VERSION, text), text) for text in texts]
     if table_id is not None:
-        reports = [report for report in reports if report.get("table_id") in (None, table_id)]
-    versions = [report.get("versions_written", {}).get("target") for report in reports]
-    if None in versions or len({report.get("table_id") for report in reports}) > 1:
-        return reports
-    return sorted(reports, key=lambda report: int(report["versions_written"]["target"]), reverse=True)
+        facts = [each for each in facts if each[0] in (None, table_id)]
+    if all(version is not None for _, version, _ in facts) and len({table for table, _, _ in facts}) <= 1:
+        facts.sort(key=lambda each: int(each[1] or 0), reverse=True)
+    return (json.loads(text) for _, _, text in facts)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return match.group(1) if match else None
 
 
 def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -190,3 +191,77 @@ def test_a_table_without_the_column_that_cut_its_source_tells_rows_by_their_runs
     for day in DAYS:
         sandbox.processor(text).run(window=Window.day(day))
     assert ids(sandbox.target(text, "id")) == ALL_GOOD
+
+
+def test_a_bad_row_that_every_incremental_run_reads_again_is_in_quarantine_once(sandbox: Sandbox) -> None:
+    path = str(sandbox.folder / "landed")
+    text = f"""
+model: {{fields: [{{name: id, type: int}}, {{name: day, type: date}}]}}
+source: {{type: delta, path: {path}, load_mode: incremental, watermark_field: day}}
+primary_key: [id]
+quality: {{row_rules: [{{name: known, sql: id < 100}}]}}
+materialization: {{strategy: merge}}
+"""
+    days = [("2026-02-02", "2099-01-01"), ("2026-02-03", "2026-02-03"), ("2026-02-03", "2026-02-04")]
+    for number, (good, bad) in enumerate(days):
+        rows = sandbox.frame([(number, good), (number + 100, bad)], "id int, day string")
+        rows.selectExpr("id", "CAST(day AS DATE) AS day").write.format("delta").mode("append").save(path)
+        sandbox.processor(text).run()
+    assert ids(sandbox.quarantine(text, "id")) == [100, 101, 102]
+    # The third row came for a day that the second run had already seen.
+    assert ids(sandbox.target(text, "id")) == [0, 1, 2]
+
+
+def test_a_source_that_was_made_anew_is_not_taken_for_the_old_one(sandbox: Sandbox) -> None:
+    rows = sandbox.spark.range(2).selectExpr("CAST(id AS INT) AS id")
+    path = str(sandbox.folder / "source")
+    text = f"""
+model: {{fields: [{{name: id, type: int}}]}}
+source: {{type: delta, path: {path}, load_mode: incremental, watermark_strategy: delta_version}}
+primary_key: [id]
+materialization: {{strategy: merge}}
+"""
+    rows.write.format("delta").save(path)
+    sandbox.processor(text).run()
+    assert sandbox.processor(text).run().status == "no_new_data"
+    (sandbox.folder / "source").rename(sandbox.folder / "moved")
+    rows.selectExpr("id + 5 AS id").write.format("delta").save(path)
+    sandbox.processor(text).run()
+    assert ids(sandbox.target(text, "id")) == [0, 1, 5, 6]
+    (sandbox.folder / "source").rename(sandbox.folder / "moved again")
+    rows.write.format("delta").save(path)
+    with pytest.raises(EngineError, match="lakelogic reload orders"):
+        sandbox.processor(text.replace("primary_key: [id]", "").replace("merge", "append")).run()
+
+
+def test_what_is_new_among_files_is_told_after_a_run_that_was_given_its_rows(sandbox: Sandbox) -> None:
+    text = APPEND.replace("options:", "load_mode: incremental, watermark_strategy: pipeline_log, options:")
+    land(sandbox)
+    sandbox.processor(text).run()
+    rows = sandbox.spark.createDataFrame([(40, "eu")], "id int, region string").selectExpr(
+        "id", "DATE'2026-02-09' AS day", "region"
+    )
+    sandbox.processor(text).run(rows)
+    older = sandbox.folder / "in" / "older.csv"
+    older.write_text("id,day,region\n50,2026-02-02,eu\n")
+    os.utime(older, (1_600_000_000, 1_600_000_000))
+    assert sandbox.processor(text).run().counts.source == 1
+    assert sandbox.processor(text).run().status == "no_new_data"
+    assert ids(sandbox.target(text, "id")) == [0, 1, 2, 10, 11, 12, 40, 50]
+
+
+def test_the_window_of_an_append_is_no_data_of_what_reads_from_it(sandbox: Sandbox) -> None:
+    bronze = sandbox.processor(APPEND, "bronze")
+    text = f"""
+model: {{fields: [{{name: id, type: int}}]}}
+source: {{type: delta, path: {bronze.destination.target}}}
+primary_key: [id]
+materialization: {{strategy: scd2}}
+"""
+    for _ in range(2):
+        land(sandbox)
+        bronze.run()
+        sandbox.processor(text).run()
+    columns = sandbox.spark.read.format("delta").load(sandbox.processor(text).destination.target).columns
+    assert "_lakelogic_window" not in columns
+    assert len(sandbox.target(text, "id")) == 6

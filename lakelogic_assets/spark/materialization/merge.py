@@ -45,6 +45,7 @@ from lakelogic_assets.spark.materialization.transaction import (
     Txn,
     create_table,
     merge_changes,
+    read_at,
     refuse_new_columns,
     refuse_repeated,
 )
@@ -97,7 +98,7 @@ def merge_rows(
     shape = MergeShape.of(batch, contract, transient)
     facts = key_facts(batch, shape.keys, contract)
     incoming = _one_row_per_key(batch, shape, facts, contract, run_timestamp)
-    table = spark.read.format("delta").load(target_path) if exists else batch.where(F.lit(False))
+    table, seen = read_at(spark, target_path) if exists else (batch.where(F.lit(False)), -1)
     if exists and contract.policy.evolution == "strict":
         refuse_new_columns(shape.data, table)
     span = _span_of(facts, replaced) if exists else None
@@ -112,7 +113,9 @@ def merge_rows(
     counts, actions = _counted(changes, shape)
     if exists:
         on = _matched_on(shape, span)
-        version = merge_changes(spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=shape.keys)
+        version = merge_changes(
+            spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=shape.keys, seen=seen
+        )
     else:
         rows = changes.select(*(column(name).alias(name, metadata=_metadata(batch, name)) for name in shape.written))
         version = create_table(rows, target_path, txn, contract.materialization, properties or {})

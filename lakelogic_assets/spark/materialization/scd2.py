@@ -47,6 +47,7 @@ from lakelogic_assets.spark.materialization.transaction import (
     at_hand,
     create_table,
     merge_changes,
+    read_at,
     refuse_new_columns,
     refuse_repeated,
 )
@@ -104,7 +105,7 @@ def apply_scd2(
         rows = changes.select(*(column(name).alias(name, metadata=_comment(batch, name)) for name in shape.written))
         counts, _ = _counted(changes)
         return Scd2Result(*counts, create_table(rows, target_path, txn, contract.materialization, properties or {}))
-    table = spark.read.format("delta").load(target_path)
+    table, seen = read_at(spark, target_path)
     if contract.policy.evolution == "strict":
         refuse_new_columns(shape.data, table)
     span = key_span(batch, shape.keys, contract)
@@ -122,8 +123,9 @@ def apply_scd2(
     counts, actions = _counted(changes)
     identity = [*shape.keys, shape.settings.effective_from_field]
     on = _matched_on(shape, identity, span)
-    changes = at_hand(changes, changes.count())
-    version = merge_changes(spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=identity)
+    version = merge_changes(
+        spark, at_hand(changes), target_path, txn, actions=actions, matched_on=on, fixed=identity, seen=seen
+    )
     return Scd2Result(*counts, version)
 
 
@@ -160,8 +162,7 @@ def _touched(incoming: DataFrame, versions: DataFrame, shape: Scd2Shape) -> Data
     if _is_shaped_alike(versions, shape):
         joined = incoming.alias("s").join(current.alias("t"), same_key(shape.keys), "left")
         incoming = joined.where(~F.coalesce(_is_confirmed(shape), F.lit(False))).select("s.*")
-    keys = _staged(incoming.select(*map(column, shape.keys)).distinct())
-    return at_hand(keys, keys.count())
+    return at_hand(_staged(incoming.select(*map(column, shape.keys)).distinct()))
 
 
 def _is_shaped_alike(versions: DataFrame, shape: Scd2Shape) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets.contract.materialization import Materialization
-from lakelogic_assets.errors import SchemaError, WriteDroppedError
+from lakelogic_assets.errors import RaceLostError, SchemaError, TableGoneError, WriteDroppedError
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.driver import Clauses, driver_of
-from lakelogic_assets.spark.identifiers import find_column, quoted
+from lakelogic_assets.spark.identifiers import column, find_column, quoted
 from lakelogic_assets.spark.materialization.keys import column_of
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
 
@@ -21,7 +23,12 @@ ACTION: Final = f"{HIDDEN_PREFIX}action"
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 
 _RECENT: Final = 20
-_FEW_CELLS: Final = 1_000_000
+_FIXED_BYTES: Final = 16
+_FEW_BYTES: Final = 16 * 1024**2
+_CHANGES_NO_ROW: Final = (
+    "ADD COLUMNS", "CHANGE COLUMN", "CLUSTER BY", "OPTIMIZE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
+    "UPGRADE PROTOCOL", "VACUUM END", "VACUUM START",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,24 @@ class Txn:
         }
 
 
-def at_hand(frame: DataFrame, rows: int) -> DataFrame:
-    """A small frame goes to every task as a whole, so that the table it is joined with stays where it is."""
-    return F.broadcast(frame) if rows * len(frame.columns) <= _FEW_CELLS else frame
+def at_hand(frame: DataFrame) -> DataFrame:
+    """A small frame goes to every task as a whole, so that the table it is joined with stays where it is.
+
+    It is evaluated already, and comes through the memory of the driver: its bytes count, not its rows.
+    """
+    sizes = [_size_of(field) for field in frame.schema.fields]
+    size = frame.agg(F.sum(reduce(Column.__add__, sizes))).collect()[0][0]
+    return F.broadcast(frame) if (size or 0) <= _FEW_BYTES else frame
+
+
+def _size_of(field: T.StructField) -> Column:
+    """About the bytes that a value takes."""
+    value = column(field.name)
+    if isinstance(field.dataType, T.StringType | T.BinaryType):
+        return F.coalesce(F.octet_length(value), F.lit(0)) + F.lit(_FIXED_BYTES)
+    if isinstance(field.dataType, T.AtomicType):
+        return F.lit(_FIXED_BYTES)
+    return F.coalesce(F.octet_length(F.to_json(F.struct(value))), F.lit(0)) + F.lit(_FIXED_BYTES)
 
 
 def refuse_repeated(path: str, txn: Txn) -> None:
@@ -57,6 +79,27 @@ def refuse_repeated(path: str, txn: Txn) -> None:
             f"The table {path} already holds generation {stored} of {txn.app_id}, so generation {txn.version} would be "
             "dropped: evaluate again under a higher one."
         )
+
+
+def read_at(spark: SparkSession, path: str) -> tuple[DataFrame, int]:
+    """A table and the version that it is read at, whatever others commit meanwhile."""
+    version = delta_log.version(path)
+    if version is None:
+        raise TableGoneError(f"{path} was removed while it was written; run again to make it anew.")
+    return spark.read.format("delta").option("versionAsOf", version).load(path), version
+
+
+def _refuse_race(path: str, seen: int, until: int | None = None) -> None:
+    """Delta compares a MERGE with the table as it is then, not with the version that the changes were worked out from.
+
+    On one machine the lock keeps others away; between machines only this does.
+    """
+    newest = delta_log.version(path) if until is None else until
+    if newest is None or newest <= seen:
+        return
+    for commit in delta_log.commits(path, (delta_log.version(path) or 0) - seen):
+        if seen < commit["version"] <= newest and commit.get("operation") not in _CHANGES_NO_ROW:
+            raise RaceLostError(f"{path} was changed by another program ({commit.get('operation')}) while it was read.")
 
 
 def refuse_new_columns(names: Sequence[str], table: DataFrame) -> None:
@@ -91,11 +134,13 @@ def merge_changes(
     actions: Collection[str],
     matched_on: Column,
     fixed: Sequence[str],
+    seen: int,
 ) -> int:
     """Insert, update and delete as each row's `ACTION` says, in one commit; the version that the table then has.
 
     `matched_on` pairs a table row `t` with a change `s`; `actions` are those that occur among the changes. Columns
-    that the table does not have yet are added to it; `fixed` ones are never updated. Without changes there is no
+    that the table does not have yet are added to it; `fixed` ones are never updated. `seen` is the version of the table
+    that they were worked out from. Without changes there is no
     commit: readers and whatever is made from the table find it as it was.
     """
     written = [name for name in changes.columns if not name.startswith(HIDDEN_PREFIX)]
@@ -117,14 +162,23 @@ def merge_changes(
         update=(action == UPDATE, updated) if UPDATE in actions else None,
         insert=(action == INSERT, values) if INSERT in actions else None,
     )
+    _refuse_race(path, seen)
     driver_of(spark).merge(spark, changes, path, txn, clauses)
-    return committed(path, txn)
+    version, read = _committed(path, txn)
+    _refuse_race(path, seen, read)
+    return version
 
 
 def committed(path: str, txn: Txn) -> int:
     """The version that holds the transaction, read back from the log."""
+    return _committed(path, txn)[0]
+
+
+def _committed(path: str, txn: Txn) -> tuple[int, int]:
+    """The version that holds the transaction, and the one that the transaction began with."""
     if delta_log.transaction_version(path, txn.app_id) == txn.version:
         for commit in delta_log.commits(path, _RECENT):
             if commit.get("userMetadata") == txn.user_metadata:
-                return int(commit["version"])
+                version = int(commit["version"])
+                return version, int(commit.get("readVersion", version - 1))
     raise WriteDroppedError(f"The write {txn.app_id} generation {txn.version} is not in the log of {path}.")

@@ -28,10 +28,11 @@ def read_delta(scope: Scope, path: str, name: str, boundary: Boundary) -> Source
         raise NotFoundError(f"The table {name} does not exist at {path}: has the contract that writes it been run?")
     last = newest if boundary.to_version is None else min(boundary.to_version, newest)
     first = boundary.from_version
-    snapshot = SourceSnapshot(version=last, first_version=first, description=path)
+    table = DeltaTable(path, version=last)
+    snapshot = SourceSnapshot(version=last, first_version=first, table_id=str(table.metadata().id), description=path)
     if first is None or snapshot.is_empty:
         frame = scope.lakehouse.read(scope.spark, path, last)
-        rows = 0 if snapshot.is_empty else delta_log.known_rows(DeltaTable(path, version=last))
+        rows = 0 if snapshot.is_empty else delta_log.known_rows(table)
         return SourceRead(frame.limit(0) if snapshot.is_empty else frame, name, snapshot, rows=rows)
     return SourceRead(_changes(scope, path, first, last), name, snapshot)
 

@@ -25,7 +25,7 @@ from lakelogic_assets.spark.sources.nested import flattened
 from lakelogic_assets.spark.sources.reader import option_texts
 from lakelogic_assets.spark.sources.selection import select_files
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, Boundary, SourceRead, SourceSnapshot
-from lakelogic_assets.spark.tables import is_uri
+from lakelogic_assets.spark.tables import Lakehouse, is_uri
 from lakelogic_assets.spark.windows import rows_of_window
 
 _FILE_TYPES = frozenset("landing file files local parquet csv json s3 gcs adls azure abfss delta table".split())
@@ -67,14 +67,20 @@ def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | Non
             plain = source.model_copy(update={"format": parquet_table.FORMAT, "options": None, "pattern": None})
             return replace(_files(scope, plain, place, boundary), name=source.table)
         return read_delta(scope, place, source.table, boundary)
+    found = delta_place(scope.lakehouse, source)
+    return None if found is None else read_delta(scope, found, path, boundary)
+
+
+def delta_place(lakehouse: Lakehouse, source: Source) -> str | None:
+    """Where the Delta table is that a source names or that lies at its path; None when it is files."""
+    path = source.path or ""
+    if source.table is not None:
+        return lakehouse.table_path(path)
     declared = source.format or (source.type if source.type in ("delta", "table") else None)
-    place = scope.lakehouse.source_path(path)
+    place = lakehouse.source_path(path)
     if declared in ("delta", "table"):
-        place = place if scope.lakehouse.exists(place) else scope.lakehouse.table_path(path)
-        return read_delta(scope, place, path, boundary)
-    if declared is None and scope.lakehouse.exists(place):
-        return read_delta(scope, place, path, boundary)
-    return None
+        return place if lakehouse.exists(place) else lakehouse.table_path(path)
+    return place if declared is None and lakehouse.exists(place) else None
 
 
 def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> SourceRead:

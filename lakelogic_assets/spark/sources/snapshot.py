@@ -77,6 +77,8 @@ class SourceSnapshot:
     version: int | None = None
     first_version: int | None = None
     """Set where only the changes since a version are read."""
+    table_id: str | None = None
+    """What a table keeps as long as it lives: one that was made anew counts its versions anew."""
     description: str = ""
     listed: bool = True
     """False where Spark looks for the files itself, so that nobody here knows what it will find."""
@@ -94,7 +96,7 @@ class SourceSnapshot:
     @cached_property
     def identity(self) -> str:
         """The same for two looks at an unchanged source, different after any change of it."""
-        digest = hashlib.sha256(f"{self.description}\0{self.version}\0{self.first_version}".encode())
+        digest = hashlib.sha256(f"{self.description}\0{self.table_id}\0{self.version}\0{self.first_version}".encode())
         for file in sorted(self.files, key=lambda each: each.path):
             digest.update(f"\0{file.path}\0{file.size}\0{file.mtime!r}".encode(errors="surrogateescape"))
         return digest.hexdigest()[:32]
