@@ -237,16 +237,18 @@ def _next_batch(run: Run) -> Batch | None:
     paths = (run.destination.target, run.destination.quarantine)
     done = [parquet_table.generation(paths[0], app), *(delta_log.transaction_version(path, app) for path in paths)]
     generation = 1 + max(found or 0 for found in done)
-    _refuse_repetition(run, is_there=done[0] is not None or delta_log.stands(run.destination.target, app))
+    _refuse_repetition(run, app)
     asked = read_window(scope.contract, request.window)
     former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot)
     attempt = Attempt(request.window, name, app, generation, reprocess=request.reprocess, former=former)
     return Batch(read, decision, attempt)
 
 
-def _refuse_repetition(run: Run, *, is_there: bool) -> None:
-    contract, window = run.scope.contract, run.request.window
-    if is_there and not window.is_full and contract.materialization.reprocess_policy == "fail":
+def _refuse_repetition(run: Run, app: str) -> None:
+    contract, window, target = run.scope.contract, run.request.window, run.destination.target
+    if window.is_full or contract.materialization.reprocess_policy != "fail":
+        return
+    if parquet_table.generation(target, app) is not None or delta_log.stands(target, app):
         raise EngineError(f"The window {window.key} is in {contract.table} already and `reprocess_policy` is `fail`.")
 
 

@@ -46,17 +46,20 @@ def is_table(path: str) -> bool:
 
 def generation(path: str, app: str) -> int | None:
     """The evaluation of a window that is in the table; None when there is none."""
-    return next((proof["generation"] for proof in proofs(path) if proof.get("app") == app), None)
+    return next((proof["generation"] for proof in _proofs(path).values() if proof.get("app") == app), None)
 
 
 def proofs(path: str) -> list[dict[str, Any]]:
     """What the windows in the table say about themselves, with the rows that their files really hold, oldest first."""
     found = []
-    for folder in _windows(Path(path)):
-        proof = json.loads((folder / _PROOF).read_text(encoding="utf-8"))
+    for folder, proof in _proofs(path).items():
         rows = sum(parquet.read_metadata(file).num_rows for file in folder.rglob("*.parquet"))
         found.append({**proof, "rows": rows})
     return sorted(found, key=lambda proof: str(proof.get("at", "")))
+
+
+def _proofs(path: str) -> dict[Path, dict[str, Any]]:
+    return {folder: json.loads((folder / _PROOF).read_text(encoding="utf-8")) for folder in _windows(Path(path))}
 
 
 @dataclass(frozen=True)
