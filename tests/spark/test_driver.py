@@ -68,7 +68,7 @@ def test_what_raises_in_one_row_is_null_in_that_row(
 
 @DRIVERS
 def test_a_schema_is_told_as_text(session: SparkSession, driver: Driver) -> None:
-    frame = session.sql("SELECT 1 AS id, named_struct('b', 'x', 'c', array(1.5)) AS a")
+    frame = session.sql("SELECT 1 AS id, named_struct('b', 'x', 'first-name', 'y', 'c', array(1.5)) AS a")
     assert StructType.fromJson(json.loads(driver.schema_json(frame))) == frame.schema
 
 

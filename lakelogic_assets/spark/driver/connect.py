@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
+from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets.errors import ProjectError
 from lakelogic_assets.spark.driver.seam import Clauses, Held
@@ -117,7 +118,7 @@ class ConnectDriver:
     def storable(self, frame: DataFrame) -> DataFrame:
         """Types travel with a collation that Delta would write down and other readers refuse; their names do not."""
         shaped = [
-            column(f.name).cast(f.dataType.simpleString()).alias(f.name, metadata=f.metadata or {})
+            column(f.name).cast(_as_text(f.dataType)).alias(f.name, metadata=f.metadata or {})
             if "string" in f.dataType.simpleString()
             else column(f.name)
             for f in frame.schema.fields
@@ -178,8 +179,21 @@ def _add_columns(spark: SparkSession, changes: DataFrame, path: str, clauses: Cl
     written = {name for said in (clauses.update, clauses.insert) if said for name in said[1]}
     fields = [f for f in changes.schema.fields if quoted(f.name) in written and f.name.casefold() not in known]
     if fields:
-        added = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in fields)
+        added = ", ".join(f"{quoted(f.name)} {_as_text(f.dataType)}" for f in fields)
         spark.sql(f"ALTER TABLE delta.{quoted(path)} ADD COLUMNS ({added})")
+
+
+def _as_text(kind: T.DataType) -> str:
+    """A type as SQL takes it; the short form that Spark gives does not quote the names in it."""
+    match kind:
+        case T.StructType():
+            return f"STRUCT<{', '.join(f'{quoted(f.name)}: {_as_text(f.dataType)}' for f in kind.fields)}>"
+        case T.ArrayType():
+            return f"ARRAY<{_as_text(kind.elementType)}>"
+        case T.MapType():
+            return f"MAP<{_as_text(kind.keyType)}, {_as_text(kind.valueType)}>"
+        case _:
+            return kind.simpleString()
 
 
 def _folders(address: str) -> list[str]:
