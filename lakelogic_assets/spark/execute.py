@@ -6,6 +6,7 @@ import contextlib
 import logging
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -74,12 +75,37 @@ _OF_EVERY_RUN = {
 _PAUSES_AFTER_A_CONFLICT = (0.5, 1.0, 2.0, 4.0)
 
 
+@contextlib.contextmanager
+def opened_scope(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
+) -> Iterator[Scope]:
+    """A scope whose session is given back at the end."""
+    scope = new_scope(contract, spark, lakehouse, request, warnings)
+    with driver_of(spark).released(scope.spark):
+        yield scope
+
+
 def new_scope(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
 ) -> Scope:
     """A session of the run's own: its views and settings are seen by nobody else."""
-    identity = identity_of(contract, request)
     session = driver_of(spark).new_session(spark)
+    try:
+        return _scope(contract, spark, session, lakehouse, request, warnings)
+    except Exception:
+        with driver_of(spark).released(session):
+            raise
+
+
+def _scope(
+    contract: Contract,
+    spark: SparkSession,
+    session: SparkSession,
+    lakehouse: Lakehouse,
+    request: RunRequest,
+    warnings: list[str],
+) -> Scope:
+    identity = identity_of(contract, request)
     for key, value in _OF_EVERY_RUN.items():
         session.conf.set(key, value)
     scope = Scope(
@@ -140,14 +166,15 @@ def _executed(
     warnings: list[str],
 ) -> RunReport:
     deadline = Deadline(request.timeout_seconds)
-    try:
-        scope = new_scope(contract, spark, lakehouse, request, warnings)
-    except SparkFailure as error:
-        raise EngineError(f"{contract.table}: {one_line(error)}") from error
-    run = Run(scope, request, destination, warnings, deadline)
     refuse_unfit(contract)
     warnings += unsupported(contract)
-    with driver_of(spark).released(scope.spark), table_lock(destination.target, jvm_pid(spark)):
+    with contextlib.ExitStack() as stack:
+        try:
+            scope = stack.enter_context(opened_scope(contract, spark, lakehouse, request, warnings))
+        except SparkFailure as error:
+            raise EngineError(f"{contract.table}: {one_line(error)}") from error
+        run = Run(scope, request, destination, warnings, deadline)
+        stack.enter_context(table_lock(destination.target, jvm_pid(spark)))
         recover(scope.contract, lakehouse, destination, request.environment)
         with deadline.guarding(scope.spark, f"lakelogic-{scope.run_id}"):
             report, app = _attempt(run)
