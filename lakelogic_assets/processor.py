@@ -77,6 +77,7 @@ class DataProcessor:
     ) -> RunReport:
         """Read the declared source (or `frame`), write target and quarantine, log the run.
 
+        Rows of a `frame` that are appended replace those that the same `pipeline_run_id` has appended before.
         With `reprocess`, rows of the window that the source no longer has give way, by the contract's policy.
         """
         lakehouse = self.workspace.lakehouse(self.contract)

@@ -12,7 +12,7 @@ from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.evaluation import Evaluation
-from lakelogic_assets.spark.execute import new_scope
+from lakelogic_assets.spark.execute import opened_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.publishing import Attempt, commit_metadata, prepare
@@ -55,20 +55,15 @@ def apply_ddl(contract: Contract, spark: SparkSession, workspace: Workspace) -> 
 
 
 def _write_nothing(contract: Contract, spark: SparkSession, workspace: Workspace, target: str) -> None:
-    scope = new_scope(
-        contract.model_copy(update={"links": ()}).with_place(contract.place),
-        spark,
-        workspace.lakehouse(contract),
-        RunRequest(),
-        [],
-    )
-    empty = _declared_frame(scope)
-    evaluation = Evaluation(empty, (), None, None, None, known_rows=0)
-    app = f"{'/'.join(contract.key)}|ddl"
-    generation = 1 + (delta_log.transaction_version(target, app) or 0)
-    attempt = Attempt(FULL, "ddl", app, generation, replaces=False)
-    prepared = prepare(evaluation, scope, read_given(scope, empty), target, attempt)
-    prepared.commit(commit_metadata_of_ddl())
+    without_links = contract.model_copy(update={"links": ()}).with_place(contract.place)
+    with opened_scope(without_links, spark, workspace.lakehouse(contract), RunRequest(), []) as scope:
+        empty = _declared_frame(scope)
+        evaluation = Evaluation(empty, (), None, None, None, known_rows=0)
+        app = f"{'/'.join(contract.key)}|ddl"
+        generation = 1 + (delta_log.transaction_version(target, app) or 0)
+        attempt = Attempt(FULL, "ddl", app, generation, replaces=False)
+        prepared = prepare(evaluation, scope, read_given(scope, empty), target, attempt)
+        prepared.commit(commit_metadata_of_ddl())
 
 
 def commit_metadata_of_ddl() -> str:

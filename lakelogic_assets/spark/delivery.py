@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from lakelogic_assets.errors import LakeLogicError
+from lakelogic_assets.errors import EngineError, LakeLogicError, RaceLostError
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.boundaries import Decision, read_window
@@ -17,13 +18,14 @@ from lakelogic_assets.spark.cleanup import clean_up
 from lakelogic_assets.spark.deadlines import Deadline
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import Evaluation
-from lakelogic_assets.spark.failures import SparkFailure, is_conflict
+from lakelogic_assets.spark.failures import SparkFailure, in_one_line, is_conflict
 from lakelogic_assets.spark.finishing import arrange, proof, refuse_changes, sample_rows
 from lakelogic_assets.spark.former_runs import BATCH
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.publishing import Attempt, Prepared, commit_metadata
 from lakelogic_assets.spark.quarantine import BadRows, Judged, bad_rows, write_quarantine
+from lakelogic_assets.spark.recovery import own_commit
 from lakelogic_assets.spark.reporting import row_outcomes
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import unpublished
@@ -32,6 +34,8 @@ from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.sources.snapshot import files_of
 from lakelogic_assets.spark.windows import cut_column, is_cut_by_place
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Run:
     timings: dict[str, float] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     """Batches that this run has evaluated in vain."""
+    settled: set[str] = field(default_factory=set)
+    """Intents that nobody has to look at any more once the run is logged."""
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -80,32 +86,59 @@ class Batch:
 def deliver(run: Run, batch: Batch, evaluation: Evaluation, prepared: Prepared, draft: RunReport) -> RunReport:
     """Intent, quarantine, target, in this order: bad rows are never lost while good ones are visible."""
     scope, destination, attempt = run.scope, run.destination, batch.attempt
-    rows = bad_rows(evaluation.bad_stages(draft.counts.quarantined), scope, batch.read, attempt.name)
-    before = delta_log.version(destination.target)
-    try:
+    run.settled.discard(attempt.app)  # what a former attempt gave up is tried again under the same name
+    with discarding(prepared):
+        rows = bad_rows(evaluation.bad_stages(draft.counts.quarantined), scope, batch.read, attempt.name)
+        before = delta_log.version(destination.target)
         versions = _set_aside(run, batch, rows, draft)
-        if draft.status == "success":
-            with run.step("publish"):
-                said = {**proof(scope, attempt, draft), "quarantine": versions.get("quarantine")}
-                versions["target"] = prepared.commit(commit_metadata(said))
-        else:
+        failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
+        draft = replace(draft, row_rules=row_outcomes(scope.contract, evaluation, failures))
+    if draft.status == "success":
+        versions["target"] = _published(run, batch, prepared, draft, versions)
+        run.deadline.meet()
+    else:
+        prepared.discard()
+    if versions.get("target", -1) == before:
+        draft = replace(draft, status="unchanged")
+    draft = replace(draft, versions_written=versions)
+    if "target" in versions:
+        return run.ended(_finished(run, batch, prepared, draft))
+    if draft.status == "unchanged":
+        run.holds.release(scope.contract.key, attempt.window)
+    run.settled.add(attempt.app)
+    return run.ended(replace(draft, table_id=delta_log.table_id(destination.target)))
+
+
+@contextlib.contextmanager
+def discarding(prepared: Prepared) -> Iterator[None]:
+    """Before its commit begins, a run that fails leaves nothing that the next attempt would leave once more."""
+    try:
+        yield
+    except Exception:
+        with contextlib.suppress(Exception):  # a driver that is gone has nothing to give up
             prepared.discard()
+        raise
+
+
+def _published(run: Run, batch: Batch, prepared: Prepared, draft: RunReport, versions: dict[str, int]) -> int:
+    """Commit the rows; the version, also where Spark fails or is cancelled once the commit is made."""
+    said = {**proof(run.scope, batch.attempt, draft), "quarantine": versions.get("quarantine")}
+    try:
+        with run.step("publish"):
+            return prepared.commit(commit_metadata(said))
+    except RaceLostError:
+        # Also where the commit is made: what it was worked out from was no more, and the next attempt sets it right.
+        prepared.discard()
+        raise
     except (LakeLogicError, *SparkFailure) as error:
+        version = own_commit(run.destination, run.scope.run_id, batch.attempt.app)
+        if version is not None:
+            run.warnings.append(f"Published, although Spark failed after the commit: {in_one_line(error)}")
+            return version
         # Of anything else it is not known whether the commit came through.
         if isinstance(error, LakeLogicError) or is_conflict(error):
             prepared.discard()
         raise
-    if versions.get("target", -1) == before:
-        draft = replace(draft, status="unchanged")
-    draft = replace(draft, versions_written=versions, table_id=delta_log.table_id(destination.target))
-    sample: tuple[dict[str, Any], ...] = ()
-    if "target" in versions:
-        with run.step("finish"):
-            sample = _finished(run, batch, prepared, draft)
-    elif draft.status == "unchanged":
-        run.holds.release(scope.contract.key, attempt.window)
-    failures = rows.failures() if rows and scope.contract.quarantine.enabled else {}
-    return run.ended(replace(draft, row_rules=row_outcomes(scope.contract, evaluation, failures), sample=sample))
 
 
 def _set_aside(run: Run, batch: Batch, rows: BadRows | None, draft: RunReport) -> dict[str, int]:
@@ -163,13 +196,43 @@ def _in_vain(run: Run, batch: Batch) -> list[str]:
     return [each for each in dict.fromkeys([*run.lost, *logged]) if each != attempt.name]
 
 
-def _finished(run: Run, batch: Batch, prepared: Prepared, draft: RunReport) -> tuple[dict[str, Any], ...]:
-    """What follows the commit; some of the rows, where the contract wants to show them."""
+def _finished(run: Run, batch: Batch, prepared: Prepared, draft: RunReport) -> RunReport:
+    """What follows the commit. The rows are in the table whatever becomes of it, so the report says so.
+
+    Holds and files that are left as they were are taken up by the next run, which finds the intent still open.
+    """
     contract, window = run.scope.contract, batch.attempt.window
     # Without a window, an incremental run has read what is new, not the days that were held before.
     only_news = contract.source is not None and contract.source.load_mode != "full"
-    run.holds.release(contract.key, window, exactly=window.is_full and only_news)
-    clean_up(contract, batch.read, run.scope)
-    if draft.status == "success":
-        arrange(run.scope, run.destination)
-    return sample_rows(contract, prepared)
+    told: dict[str, Any] = {}
+    with run.step("finish"):
+        left = [
+            _failure(lambda: run.holds.release(contract.key, window, exactly=window.is_full and only_news)),
+            _failure(lambda: clean_up(contract, batch.read, run.scope)),
+        ]
+        further = [
+            _failure(lambda: arrange(run.scope, run.destination) if draft.status == "success" else None),
+            _failure(lambda: told.update(sample=sample_rows(contract, prepared))),
+            _failure(lambda: told.update(table_id=delta_log.table_id(run.destination.target))),
+        ]
+    if not any(left):
+        run.settled.add(batch.attempt.app)
+    # Of all that, only a clean-up that the contract calls blocking is an error of ours.
+    blocking = [each for each in left if isinstance(each, EngineError)]
+    for each in (*left, *further):
+        if each is not None and each not in blocking:
+            run.warnings.append(f"Published, although something after the commit failed: {in_one_line(each)}")
+    if blocking:
+        error = f"The rows are published as version {draft.versions_written['target']}, but {blocking[0]}"
+        told |= {"status": "failed", "error": error}
+    return replace(draft, **told)
+
+
+def _failure(act: Callable[[], object]) -> Exception | None:
+    """What an act fails with; None where it goes well."""
+    try:
+        act()
+    except Exception as error:
+        log.debug("Something after a commit failed", exc_info=True)
+        return error
+    return None

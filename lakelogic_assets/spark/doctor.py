@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,12 +22,13 @@ from lakelogic_assets.spark.failures import StorageFailure, of_storage
 from lakelogic_assets.spark.intents import Intents
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.recovery import committed_by, recover
-from lakelogic_assets.spark.run_log import RESET, RESTORED, read_runs, standing
+from lakelogic_assets.spark.run_log import RESET, RESTORED, is_logged, read_runs, standing
 from lakelogic_assets.spark.tables import Lakehouse
 
 SETTLED_SECONDS: Final = 86_400.0
 """Files that nobody refers to are left alone for so long: another program may be about to commit them."""
 _REMEMBERED_RUNS: Final = 500
+_BUSY: Final = "busy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,15 @@ class Ailment:
 
 
 def examine(contract: Contract, lakehouse: Lakehouse, destination: Destination) -> list[Ailment]:
-    """What is wrong with the tables of a contract; nothing is changed."""
-    return list(_Patient(contract, lakehouse, destination).ailments())
+    """What is wrong with the tables of a contract; nothing is changed. What still runs is not judged."""
+    patient = _Patient(contract, lakehouse, destination)
+    if not os.access(Path(destination.target).parent, os.W_OK):
+        return list(patient.ailments())  # where we may not write, there is no lock for us to take
+    try:
+        with table_lock(destination.target, None, timeout=0.0):
+            return list(patient.ailments())
+    except LockedError as error:
+        return [_busy(contract, error)]
 
 
 def repair(
@@ -54,17 +63,21 @@ def repair(
 ) -> list[Ailment]:
     """Mend what can be mended while nobody writes the table; what is left is for a person or for later."""
     found = examine(contract, lakehouse, destination)
-    if not found:
-        return []
+    if not found or any(each.kind == _BUSY for each in found):
+        return found
     patient = _Patient(contract, lakehouse, destination)
     try:
         with table_lock(destination.target, None, timeout=0.0):
             recover(contract, lakehouse, destination, environment)
             patient.sweep()
     except LockedError as error:
-        return [Ailment("/".join(contract.key), "busy", str(error), "wait for it to end")]
+        return [_busy(contract, error)]
     left = examine(contract, lakehouse, destination)
     return [*(replace(each, mended=True) for each in found if each not in left), *left]
+
+
+def _busy(contract: Contract, error: LockedError) -> Ailment:
+    return Ailment("/".join(contract.key), _BUSY, str(error), "wait for it to end")
 
 
 @dataclass(frozen=True)
@@ -100,9 +113,12 @@ class _Patient:
         intents = Intents(self.destination.intents, self.destination.target)
         for intent in intents.open():
             committed = committed_by(self.destination, intent) is not None
-            what = "was published and not logged" if committed else "began and was never published"
             run = intent.report.get("run_id", "")
-            cure = "the next run logs it" if committed else "the next run of its window evaluates it again"
+            what, cure = "began and was never published", "the next run of its window evaluates it again"
+            if committed and is_logged(self.destination.run_log, run, "success"):
+                what, cure = "was published, and its files or holds were left as they were", "the next run sees to them"
+            elif committed:
+                what, cure = "was published and not logged", "the next run logs it"
             yield self._ailment("dead run", f"{intent.app} (run {run}) {what}", cure)
         for path in intents.damaged():
             what = f"the disk has damaged the note of a run ({path})"

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
@@ -29,7 +30,7 @@ from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.deadlines import Deadline
-from lakelogic_assets.spark.delivery import Batch, Run, deliver
+from lakelogic_assets.spark.delivery import Batch, Run, deliver, discarding
 from lakelogic_assets.spark.destination import Destination, unsupported
 from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
@@ -78,12 +79,37 @@ _OF_EVERY_RUN = {
 _PAUSES_AFTER_A_CONFLICT = (0.5, 1.0, 2.0, 4.0)
 
 
+@contextlib.contextmanager
+def opened_scope(
+    contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
+) -> Iterator[Scope]:
+    """A scope whose session is given back at the end."""
+    scope = new_scope(contract, spark, lakehouse, request, warnings)
+    with driver_of(spark).released(scope.spark):
+        yield scope
+
+
 def new_scope(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest, warnings: list[str]
 ) -> Scope:
     """A session of the run's own: its views and settings are seen by nobody else."""
-    identity = identity_of(contract, request)
     session = driver_of(spark).new_session(spark)
+    try:
+        return _scope(contract, spark, session, lakehouse, request, warnings)
+    except Exception:
+        with driver_of(spark).released(session):
+            raise
+
+
+def _scope(
+    contract: Contract,
+    spark: SparkSession,
+    session: SparkSession,
+    lakehouse: Lakehouse,
+    request: RunRequest,
+    warnings: list[str],
+) -> Scope:
+    identity = identity_of(contract, request)
     for key, value in _OF_EVERY_RUN.items():
         session.conf.set(key, value)
     scope = Scope(
@@ -144,25 +170,26 @@ def _executed(
     warnings: list[str],
 ) -> RunReport:
     deadline = Deadline(request.timeout_seconds)
-    try:
-        scope = new_scope(contract, spark, lakehouse, request, warnings)
-    except SparkFailure as error:
-        raise EngineError(f"{contract.table}: {one_line(error)}") from error
-    run = Run(scope, request, destination, warnings, deadline)
     refuse_unfit(contract)
     warnings += unsupported(contract)
-    with driver_of(spark).released(scope.spark), table_lock(destination.target, jvm_pid(spark)):
+    with contextlib.ExitStack() as stack:
+        try:
+            scope = stack.enter_context(opened_scope(contract, spark, lakehouse, request, warnings))
+        except SparkFailure as error:
+            raise EngineError(f"{contract.table}: {one_line(error)}") from error
+        run = Run(scope, request, destination, warnings, deadline)
+        stack.enter_context(table_lock(destination.target, jvm_pid(spark)))
         recover(scope.contract, lakehouse, destination, request.environment)
         with deadline.guarding(scope.spark, f"lakelogic-{scope.run_id}"):
-            report, app = _attempt(run)
+            report = _attempt(run)
         append_run(destination.run_log, destination.run_files, report, request.environment)
-        if app is not None:
+        for app in run.settled:
             run.intents.forget(app)
     return replace(report, timed_out=report.status == "failed" and deadline.is_over)
 
 
-def _attempt(run: Run) -> tuple[RunReport, str | None]:
-    """The report, and the name of the intent that is open until the report is logged.
+def _attempt(run: Run) -> RunReport:
+    """The report of the evaluation that counts.
 
     The lock keeps our own processes apart. Another program may still commit in between: then everything is evaluated
     anew, under a higher generation, against what the table holds by then.
@@ -177,7 +204,7 @@ def _attempt(run: Run) -> tuple[RunReport, str | None]:
     return _tried(run, last=True)
 
 
-def _tried(run: Run, *, last: bool = False) -> tuple[RunReport, str | None]:
+def _tried(run: Run, *, last: bool = False) -> RunReport:
     blank = blank_report(run.scope, run.destination, run.request.window)
     blank = replace(blank, request=dict(run.request.asked))
     batch: Batch | None = None
@@ -186,8 +213,8 @@ def _tried(run: Run, *, last: bool = False) -> tuple[RunReport, str | None]:
         if batch is None:
             # What was held because of an upstream need not wait when that one has nothing for it after all.
             run.holds.release(run.scope.contract.key, run.request.window, exactly=run.request.window.is_full)
-            return run.ended(replace(blank, status="no_new_data")), None
-        return _evaluated(run, batch, blank), batch.attempt.app
+            return run.ended(replace(blank, status="no_new_data"))
+        return _evaluated(run, batch, blank)
     except (*SparkFailure, RaceLostError) as error:
         lost_a_race = is_conflict(error)
         if lost_a_race and not last and not run.deadline.is_over:
@@ -204,22 +231,22 @@ def _said(error: PySparkException | Py4JJavaError | RaceLostError) -> str:
     return str(error) if isinstance(error, RaceLostError) else one_line(error)
 
 
-def _failed(
-    run: Run, batch: Batch | None, blank: RunReport, why: str, *, retryable: bool
-) -> tuple[RunReport, str | None]:
+def _failed(run: Run, batch: Batch | None, blank: RunReport, why: str, *, retryable: bool) -> RunReport:
     """The log names the batch, for what it left in quarantine; an intent stays open only where it was committed."""
     told = {"identity": batch.read.snapshot.identity} if batch else {}
     report = replace(blank, status="failed", error=why, retryable=retryable, watermark=told)
-    return run.ended(report), _give_up(run, batch)
+    _give_up(run, batch)
+    return run.ended(report)
 
 
-def _give_up(run: Run, batch: Batch | None) -> str | None:
-    """The name of an intent that nothing was committed under; what it quarantined is not counted twice."""
+def _give_up(run: Run, batch: Batch | None) -> None:
+    """What it quarantined is not counted twice, and nobody takes it up again unless it was committed."""
     if batch is None:
-        return None
+        return
     run.lost.append(batch.attempt.name)
     intent = Intent(batch.attempt.app, batch.attempt.generation, run.destination.target, {})
-    return batch.attempt.app if committed_by(run.destination, intent) is None else None
+    if committed_by(run.destination, intent) is None:
+        run.settled.add(batch.attempt.app)
 
 
 def _next_batch(run: Run) -> Batch | None:
@@ -276,7 +303,8 @@ def _window_name(run: Run, read: SourceRead) -> str:
     if not request.window.is_full:
         return request.window.key
     if request.frame is not None:
-        return f"frame:{run.scope.run_id}" if appends else FULL.key
+        # By the caller's own name of the run where there is one: when that is called again, the same rows come again.
+        return f"frame:{run.scope.pipeline_run_id}" if appends else FULL.key
     incremental = contract.source is not None and contract.source.load_mode != "full"
     return f"{BATCH}{read.snapshot.identity}" if incremental or appends else FULL.key
 
@@ -287,18 +315,19 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
         logic = run.request.external_logic
         evaluation = evaluate_source(batch.read, scope, logic, watermark=batch.decision.watermark)
         prepared = prepare(evaluation, scope, batch.read, destination.target, batch.attempt)
-    with run.step("judge"):
-        outcomes = prepared.judged()
-        source, good, bad = prepared.counts
-        if bad < 0:
-            raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
-        counts = Counts(source, good, bad, source - good - bad)
-        judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
-    draft = replace(
-        _draft(run, blank, batch, evaluation, counts, outcomes, judged),
-        newest=newest_of(evaluation, counts, scope),
-        external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
-    )
+    with discarding(prepared):
+        with run.step("judge"):
+            outcomes = prepared.judged()
+            source, good, bad = prepared.counts
+            if bad < 0:
+                raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
+            counts = Counts(source, good, bad, source - good - bad)
+            judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
+        draft = replace(
+            _draft(run, blank, batch, evaluation, counts, outcomes, judged),
+            newest=newest_of(evaluation, counts, scope),
+            external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
+        )
     return deliver(run, batch, evaluation, prepared, draft)
 
 

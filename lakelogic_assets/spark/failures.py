@@ -8,7 +8,7 @@ from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from lakelogic_assets.errors import RaceLostError
+from lakelogic_assets.errors import LakeLogicError, RaceLostError
 from lakelogic_assets.spark.sources import explain_failure
 
 SparkFailure = (PySparkException, Py4JJavaError)
@@ -59,6 +59,15 @@ def is_conflict(error: PySparkException | Py4JJavaError | RaceLostError) -> bool
         return True
     said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
     return any(kind in said for kind in _CONFLICTS)
+
+
+def in_one_line(error: Exception) -> str:
+    """Any failure as one line without the values of anybody's rows."""
+    if isinstance(error, SparkFailure):
+        return one_line(error)
+    if isinstance(error, StorageFailure):
+        return of_storage(error)
+    return str(error) if isinstance(error, LakeLogicError) else type(error).__name__
 
 
 def of_storage(error: OSError | DeltaError) -> str:

@@ -1,7 +1,7 @@
 """One writer per table across processes: Delta on a local disk is not safe for two.
 
-The lock is the kernel's, so it goes with its owner. A killed Python leaves its JVM running for a moment, which may
-still commit: the next owner waits until that JVM is gone too.
+The lock is the kernel's, so it goes with its owner. A Python that is killed or interrupted leaves its JVM running for a
+moment, which may still commit: the next owner waits until that JVM is gone too.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ def table_lock(table: str, jvm_pid: int | None, timeout: float = 600.0) -> Itera
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / f".{path.name}.lock").open("a+", encoding="utf-8") as file:
         _acquire(file.fileno(), path, timeout)
-        _wait_for_orphan(_content(file.name))
+        _wait_for_orphan(_content(file.name), jvm_pid, min(timeout, _JVM_PATIENCE_SECONDS))
         file.truncate(0)
         file.write(json.dumps({"pid": os.getpid(), "jvm": jvm_pid}))
         file.flush()
         try:
             yield
-        finally:
+        except Exception:
             file.truncate(0)
-            file.flush()
+            raise
+        # An interrupt is no Exception and leaves the note: it ends Python's part of a commit, not yet that of the JVM.
+        file.truncate(0)
 
 
 def _acquire(descriptor: int, path: Path, timeout: float) -> None:
@@ -55,14 +57,18 @@ def _acquire(descriptor: int, path: Path, timeout: float) -> None:
             return
 
 
-def _wait_for_orphan(content: str) -> None:
-    """What stands in a free lock was left by an owner that died: wait for its JVM."""
+def _wait_for_orphan(content: str, own: int | None, patience: float) -> None:
+    """What stands in a free lock was left by an owner that died or was interrupted: wait for its JVM.
+
+    Inside of one JVM Delta keeps writers apart, so nobody waits for the JVM that is his own.
+    """
     jvm = _owner(content).get("jvm")
-    deadline = time.monotonic() + _JVM_PATIENCE_SECONDS
-    while jvm and jvm != os.getpid() and _is_java(jvm):
+    deadline = time.monotonic() + patience
+    while jvm and jvm != own and _is_java(jvm):
         if time.monotonic() > deadline:
             raise LockedError(
-                f"A run that died left its JVM {jvm} behind, which may still write; end it and run again."
+                f"A run that died or was interrupted left its JVM {jvm} behind, which may still write; "
+                "end it and run again."
             )
         time.sleep(_POLL_SECONDS)
 

@@ -14,7 +14,7 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.boundaries import decide
 from lakelogic_assets.spark.evaluation import evaluate_source
-from lakelogic_assets.spark.execute import new_scope
+from lakelogic_assets.spark.execute import opened_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.publishing import finished
 from lakelogic_assets.spark.request import RunRequest
@@ -59,13 +59,13 @@ def preview(contract: Contract, spark: SparkSession, workspace: Workspace, windo
 def _previewed(contract: Contract, spark: SparkSession, workspace: Workspace, window: Window) -> Preview:
     warnings: list[str] = []
     request = RunRequest(window=window, external_logic=workspace.logic_policy)
-    scope = new_scope(contract, spark, workspace.lakehouse(contract), request, warnings)
-    destination = workspace.destination(contract)
-    decision = decide(scope, destination, window)
-    read = read_source(scope, decision.boundary)
-    without_logic = contract.model_copy(update={"external_logic": None}).with_place(contract.place)
-    plain = new_scope(without_logic, spark, scope.lakehouse, request, warnings)
-    columns = types_of(finished(evaluate_source(read, plain, request.external_logic).good, plain, read))
+    lakehouse, destination = workspace.lakehouse(contract), workspace.destination(contract)
+    with opened_scope(contract, spark, lakehouse, request, warnings) as scope:
+        decision = decide(scope, destination, window)
+        read = read_source(scope, decision.boundary)
+        without_logic = contract.model_copy(update={"external_logic": None}).with_place(contract.place)
+        with opened_scope(without_logic, spark, lakehouse, request, warnings) as plain:
+            columns = types_of(finished(evaluate_source(read, plain, request.external_logic).good, plain, read))
     there = (
         types_of(spark.read.format("delta").load(destination.target)) if delta_log.is_table(destination.target) else {}
     )

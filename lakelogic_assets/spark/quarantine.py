@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -225,6 +227,18 @@ def _fitted(frame: DataFrame, path: str, scope: Scope) -> DataFrame:
 
 def table_properties(frame: DataFrame) -> dict[str, str]:
     """Column mapping, where a name holds letters that Parquet does not take."""
-    if any(letter in name for name in frame.columns for letter in " ,;{}()\n\t="):
+    said = json.loads(driver_of(frame.sparkSession).schema_json(frame))
+    if any(letter in name for name in _names_in(said) for letter in " ,;{}()\n\t="):
         return {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
     return {}
+
+
+def _names_in(kind: Any) -> Iterator[str]:
+    """The names in a type, as Spark writes it in JSON, at every depth."""
+    if not isinstance(kind, dict):
+        return
+    for field in kind.get("fields", ()):
+        yield field["name"]
+        yield from _names_in(field["type"])
+    for part in ("elementType", "keyType", "valueType"):
+        yield from _names_in(kind.get(part))

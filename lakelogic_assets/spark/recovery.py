@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import fields, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RowRuleOutco
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.cleanup import clean_up_files
 from lakelogic_assets.spark.destination import Destination
+from lakelogic_assets.spark.failures import StorageFailure
 from lakelogic_assets.spark.holds import Holds
 from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.run_log import append_run, is_logged
@@ -63,6 +65,16 @@ def committed_by(destination: Destination, intent: Intent) -> dict[str, int] | N
     places = {"quarantine": destination.quarantine, "target": destination.target}
     found = {kind: _version_of(path, app, generation) for kind, path in places.items()}
     return {kind: version for kind, version in found.items() if version is not None}
+
+
+def own_commit(destination: Destination, run_id: str, app: str) -> int | None:
+    """The version that this very run committed to its target; None where it did not, or nobody can tell."""
+    with contextlib.suppress(*StorageFailure):
+        for commit in delta_log.commits(destination.target):
+            said = commit["metadata"] or {}
+            if (said.get("run_id"), said.get("app")) == (run_id, app):
+                return int(commit["version"])
+    return None
 
 
 def _version_of(path: str, app: str, generation: int) -> int | None:

@@ -18,7 +18,7 @@ from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RowRuleOutco
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import references
-from lakelogic_assets.spark.execute import new_scope
+from lakelogic_assets.spark.execute import opened_scope
 from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.freshness import freshness_column, latest, moment_text
 from lakelogic_assets.spark.identifiers import column, find_name
@@ -59,9 +59,15 @@ def _checked(
     request: RunRequest,
 ) -> RunReport:  # fmt: skip
     warnings: list[str] = []
-    scope = new_scope(contract, spark, lakehouse, request, warnings)
+    with opened_scope(contract, spark, lakehouse, request, warnings) as scope:
+        report = _looked_at(scope, destination, window)
+    return replace(report, warnings=tuple(warnings), ended_at=datetime.now(UTC))
+
+
+def _looked_at(scope: Scope, destination: Destination, window: Window) -> RunReport:
+    contract = scope.contract
     version = delta_log.version(destination.target)
-    frame = _of_window(lakehouse.read(scope.spark, destination.target, version), scope, window)
+    frame = _of_window(scope.lakehouse.read(scope.spark, destination.target, version), scope, window)
     rules = row_rules(contract)
     skipped = {rule.name: note for rule in rules if (note := _unanswerable(rule, frame, contract))}
     fresh = freshness_column(contract)
@@ -79,8 +85,6 @@ def _checked(
         source=destination.target,
         versions_read={destination.target: version} if version is not None else {},
         newest=moment_text(stage.measured(_NEWEST)),
-        warnings=tuple(warnings),
-        ended_at=datetime.now(UTC),
     )
 
 

@@ -21,6 +21,7 @@ from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quarantine import bad_rows
 from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings
 from lakelogic_assets.spark.request import RunRequest
+from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -38,28 +39,36 @@ def judge_frame(
 def _judged(
     contract: Contract, spark: SparkSession, lakehouse: Lakehouse, request: RunRequest
 ) -> tuple[DataFrame, DataFrame, RunReport]:
-    warnings: list[str] = []
-    scope = new_scope(contract, spark, lakehouse, request, warnings)
     if request.frame is None:
         raise EngineError("validate() needs a frame.")
-    read = read_given(scope, request.frame)
+    warnings: list[str] = []
+    scope = new_scope(contract, spark, lakehouse, request, warnings)
+    try:
+        good, bad, report = _looked_at(scope, request, request.frame)
+    except Exception:
+        # Only then: else the caller goes on with the rows, which are kept in this session.
+        with driver_of(spark).released(scope.spark):
+            raise
+    return good, bad, replace(report, warnings=tuple(warnings), ended_at=datetime.now(UTC))
+
+
+def _looked_at(scope: Scope, request: RunRequest, frame: DataFrame) -> tuple[DataFrame, DataFrame, RunReport]:
+    read = read_given(scope, frame)
     evaluation = evaluate_source(read, scope, request.external_logic)
     # Kept on disk, so that what the caller looks at is what was counted.
     driver = driver_of(scope.spark)
     staged = driver.evaluated(evaluation.good)
     source, good, failed = evaluation.counts()
     rows = bad_rows(evaluation.bad_stages(failed), scope, read, "validate")
-    bad = driver.evaluated(rows.frame) if rows else _no_bad_rows(request.frame, scope.spark)
+    bad = driver.evaluated(rows.frame) if rows else _no_bad_rows(frame, scope.spark)
     failures = rows.failures() if rows else {}
     report = replace(
         blank_report(scope, None, request.window),
         counts=Counts(source, good, failed, source - good - failed),
-        row_rules=row_outcomes(contract, evaluation, failures),
+        row_rules=row_outcomes(scope.contract, evaluation, failures),
         dataset_rules=judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
         schema=schema_findings(evaluation),
         source="frame",
-        warnings=tuple(warnings),
-        ended_at=datetime.now(UTC),
     )
     return finished(staged, scope, read), bad, report
 

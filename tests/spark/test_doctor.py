@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from lakelogic_assets.cli.app import run as lakelogic
 from lakelogic_assets.plan.window import Window
-from lakelogic_assets.spark import doctor
+from lakelogic_assets.spark import doctor, locks
 from lakelogic_assets.spark.intents import Intents
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.run_log import read_runs
@@ -58,6 +58,12 @@ def _die(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.fixture(autouse=True)
+def _whose_jvm_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that died here leaves the JVM of the tests in its note, which would be waited for."""
+    monkeypatch.setattr(locks, "_is_java", lambda _: False)
+
+
 def kinds(found: list[doctor.Ailment]) -> list[str]:
     return [each.kind for each in found]
 
@@ -80,6 +86,7 @@ def test_a_run_that_died_after_its_commit_is_found_and_logged(died: DataProcesso
 def test_a_table_that_is_being_written_is_left_alone(died: DataProcessor) -> None:
     with table_lock(died.destination.target, None):
         (found,) = doctor.repair(*places(died), None)
+        assert doctor.examine(*places(died)) == [found]
     assert found.kind == "busy"
     assert list(Intents(died.destination.intents, died.destination.target).open())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lakelogic_assets.errors import LockedError
+from lakelogic_assets.spark import locks
 from lakelogic_assets.spark.intents import Intent, Intents
 from lakelogic_assets.spark.locks import table_lock
 
@@ -53,6 +54,27 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     started = time.monotonic()
     with table_lock(table, None, timeout=60):
         assert time.monotonic() - started < 60
+
+
+def test_an_interrupted_writer_leaves_its_jvm_in_the_note_and_a_failed_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_is_java", lambda pid: pid == 4711)
+    table = str(tmp_path / "t")
+    with pytest.raises(ValueError, match="failed"), table_lock(table, 4711):
+        raise ValueError("failed")
+    with table_lock(table, 12, timeout=0.0):
+        pass
+    with pytest.raises(KeyboardInterrupt), table_lock(table, 4711):
+        raise KeyboardInterrupt
+    for other in (12, None):
+        with pytest.raises(LockedError, match="left its JVM 4711 behind"), table_lock(table, other, timeout=0.0):
+            pass
+    # The same process goes on with the same JVM, in which Delta keeps the two apart.
+    with table_lock(table, 4711, timeout=0.0):
+        pass
+    with table_lock(table, 12, timeout=0.0):
+        pass
 
 
 def test_an_intent_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:

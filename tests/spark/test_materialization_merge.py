@@ -341,3 +341,13 @@ def test_windows_in_any_order_and_repeated_give_the_same_table(
     shown = ("id", "v", "ver", "_lakelogic_is_deleted", "_lakelogic_deleted_at", "m")
     found = {row[0]: tuple(row[1:]) for row in table.rows(*shown)}
     assert found == {key: final_state(history) for key, history in histories.items()}
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01 00:00:00", "0999-12-31 23:59:59.000001", "9999-12-31 23:59:59.999999"])
+def test_a_moment_at_the_ends_of_time_is_a_key_like_any_other(
+    spark: SparkSession, table: Callable[..., Table], moment: str
+) -> None:
+    trips = table("at")
+    for value in ("old", "new"):
+        trips.merge(spark.sql(f"SELECT TIMESTAMP'{moment}Z' AS at, '{value}' AS v"))
+    assert [row.v for row in trips.rows("v")] == ["new"]

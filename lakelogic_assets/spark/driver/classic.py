@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 30_000
 """Milliseconds in which Spark's own messages about a finished job have certainly arrived."""
+_INTERRUPTS: Final = "spark.job.interruptOnCancel"
 
 
 class ClassicDriver:
@@ -46,6 +47,24 @@ class ClassicDriver:
 
     def released(self, session: SparkSession) -> AbstractContextManager[None]:  # noqa: ARG002 - the JVM's own collector
         return contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def tagged(self, spark: SparkSession, tag: str) -> Iterator[None]:
+        # Tags of the context: a session's own are known to the thread that gave them and to no other session, and
+        # a MERGE runs in a session of its own.
+        context = spark.sparkContext
+        before: Any = context.getLocalProperty(_INTERRUPTS)
+        context.addJobTag(tag)
+        # Tasks that wait, such as for Python, would else keep their cores.
+        context.setInterruptOnCancel(True)
+        try:
+            yield
+        finally:
+            context.removeJobTag(tag)
+            context.setLocalProperty(_INTERRUPTS, before)
+
+    def cancel(self, spark: SparkSession, tag: str) -> None:
+        spark.sparkContext.cancelJobsWithTag(tag)
 
     def adopted(self, frame: DataFrame, session: SparkSession) -> DataFrame:
         jvm: Any = session._jvm

@@ -93,6 +93,17 @@ class ConnectDriver:
         finally:
             session.stop()
 
+    @contextmanager
+    def tagged(self, spark: SparkSession, tag: str) -> Iterator[None]:
+        spark.addTag(tag)
+        try:
+            yield
+        finally:
+            spark.removeTag(tag)
+
+    def cancel(self, spark: SparkSession, tag: str) -> None:
+        spark.interruptTag(tag)
+
     def adopted(self, frame: DataFrame, session: SparkSession) -> DataFrame:
         own: Any = frame
         return cast(DataFrame, type(own)(own._plan, session))

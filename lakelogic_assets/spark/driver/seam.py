@@ -67,6 +67,12 @@ class Driver(Protocol):
     def released(self, session: SparkSession) -> AbstractContextManager[None]:
         """What a session of ours holds is given back at the end."""
 
+    def tagged(self, spark: SparkSession, tag: str) -> AbstractContextManager[None]:
+        """What this thread runs meanwhile, in any session of ours, can be cancelled by the tag."""
+
+    def cancel(self, spark: SparkSession, tag: str) -> None:
+        """End the jobs of a tag, whichever thread asks; those that begin later are not affected."""
+
     def adopted(self, frame: DataFrame, session: SparkSession) -> DataFrame:
         """The same plan in another session."""
 

@@ -189,7 +189,8 @@ def _literal(value: Any, kind: T.DataType) -> str | None:
     """A literal of SQL: an expression that Spark would first have to evaluate leaves out no file."""
     try:
         if isinstance(kind, T.TimestampType):
-            return f"TIMESTAMP'{_EPOCH + timedelta(microseconds=value):%Y-%m-%d %H:%M:%S.%fZ}'"
+            # Not `%Y`, which gives the year 1 a single digit.
+            return f"TIMESTAMP'{(_EPOCH + timedelta(microseconds=value)).isoformat(sep=' ')}'"
         if isinstance(kind, T.DateType):
             return f"DATE'{date(1970, 1, 1) + timedelta(days=value)}'"
     except OverflowError:
