@@ -81,3 +81,11 @@ class Model(Section):
     @cached_property
     def by_name(self) -> dict[str, FieldDefinition]:
         return {field.name: field for field in self.fields}
+
+    def field(self, name: str) -> FieldDefinition | None:
+        """The field of that name, in whatever case a source writes it."""
+        return self.by_name.get(name) or self._by_folded_name.get(name.casefold())
+
+    @cached_property
+    def _by_folded_name(self) -> dict[str, FieldDefinition]:
+        return {field.name.casefold(): field for field in self.fields}

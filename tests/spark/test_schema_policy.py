@@ -109,3 +109,24 @@ def test_odd_column_names_survive_from_source_to_table(sandbox: Sandbox, name: s
     report = sandbox.run(text, [(1, "5"), (2, "x")], f"id int, `{quoted}` string")
     assert (report.counts.good, report.counts.quarantined) == (1, 1)
     assert sandbox.target(text, f"`{quoted}`") == [(5,)]
+
+
+def test_columns_that_differ_from_the_model_only_in_case_are_held_to_it(sandbox: Sandbox) -> None:
+    text = "model: {fields: [{name: id, type: integer}, {name: fare_amount, type: float, required: true, min: 0}]}\n"
+    schema = "ID string, Fare_Amount string"
+    outcome = sandbox.validate(text + STRICT % "quarantine", [("1", "2.5"), ("2", "x"), ("3", "-1")], schema)
+    assert outcome.good.dtypes[:2] == [("id", "int"), ("fare_amount", "double")]
+    assert [row["id"] for row in outcome.good.collect()] == [1]
+    found = {row["ID"]: row for row in outcome.bad.collect()}
+    assert found[2][names.ERRORS_COLUMN][0] == "Type Mismatch: fare_amount cannot be cast to float"
+    assert found[2][names.RAW_COLUMN] == {"Fare_Amount": "x"}
+    assert len(found[3][names.ERRORS_COLUMN]) == 1
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "drop"])
+def test_stamps_of_upstream_that_a_contract_keeps_are_not_unknown(sandbox: Sandbox, policy: str) -> None:
+    kept = "lineage: {enabled: true, preserve_upstream: [_lakelogic_run_id, batch], upstream_prefix: _src}\n"
+    text = TWO + f"schema_policy: {{unknown_fields: {policy}}}\n" + kept
+    rows, schema = [(1, "a", "r-7", "b")], "id int, v string, _lakelogic_run_id string, batch string"
+    outcome = sandbox.validate(text, rows, schema)
+    assert [(row["_src_lakelogic_run_id"], row["_src_batch"]) for row in outcome.good.collect()] == [("r-7", "b")]
