@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
+from lakelogic_assets.contract.columns import computed_in, created_in, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.identifiers import column
 
@@ -70,10 +70,16 @@ class ColumnCast:
     wanted: T.DataType
     type_name: str
     can_fail: bool
+    truncates: bool = False
+    """Whether a fraction may be cut off: the contract worked the value out and says that it is whole."""
 
 
-def casts_for(frame: DataFrame, contract: Contract) -> tuple[ColumnCast, ...]:
-    """The declared columns of a frame that need a cast."""
+def casts_for(frame: DataFrame, contract: Contract, phase: str = "pre") -> tuple[ColumnCast, ...]:
+    """The declared columns of a frame that need a cast.
+
+    What arrived was cast at the split, so that what still needs it in phase `post` was worked out by a step.
+    """
+    computed = {name.casefold() for name in computed_in(contract, "pre")}
     found = []
     for field in frame.schema.fields:
         wanted = declared_type(contract, field.name)
@@ -81,7 +87,9 @@ def casts_for(frame: DataFrame, contract: Contract) -> tuple[ColumnCast, ...]:
             named = contract.model.field(field.name)
             type_name = named.type if named and not isinstance(wanted, T.StringType) else "string"
             can_fail = not isinstance(wanted, T.StringType)
-            found.append(ColumnCast(field.name, named.name if named else field.name, wanted, type_name, can_fail))
+            truncates = phase == "post" or field.name.casefold() in computed
+            told = named.name if named else field.name
+            found.append(ColumnCast(field.name, told, wanted, type_name, can_fail, truncates))
     return tuple(found)
 
 
@@ -93,24 +101,27 @@ def shaped(frame: DataFrame, contract: Contract) -> DataFrame:
 
 def cast_columns(frame: DataFrame, casts: Sequence[ColumnCast]) -> list[Column]:
     """All columns of the frame in their order, the given ones cast."""
-    wanted = {each.name: each.wanted for each in casts}
-    return [
-        cast(column(f.name), f.dataType, wanted[f.name]).alias(f.name) if f.name in wanted else column(f.name)
-        for f in frame.schema.fields
-    ]
+    wanted = {each.name: each for each in casts}
+    made = []
+    for field in frame.schema.fields:
+        value, found = column(field.name), wanted.get(field.name)
+        if found is not None:
+            value = cast(value, field.dataType, found.wanted, truncating=found.truncates).alias(field.name)
+        made.append(value)
+    return made
 
 
 def _same(actual: T.DataType, wanted: T.DataType) -> bool:
     return actual.simpleString() == wanted.simpleString()
 
 
-def cast(value: Column, actual: T.DataType, wanted: T.DataType) -> Column:
+def cast(value: Column, actual: T.DataType, wanted: T.DataType, *, truncating: bool = False) -> Column:
     """The value in the wanted type, or NULL where it is not one of that type; never an error."""
     if isinstance(wanted, T.StringType):
         return F.to_json(value) if isinstance(actual, _COMPLEX) else value.cast("string")
     if isinstance(actual, T.StringType):
         return _from_text(value, wanted)
-    if isinstance(actual, _FRACTIONS) and isinstance(wanted, _INTEGERS):
+    if isinstance(actual, _FRACTIONS) and isinstance(wanted, _INTEGERS) and not truncating:
         # Spark drops the fraction silently.
         return F.when(value == F.floor(value), value.try_cast(wanted))
     return value.try_cast(wanted)

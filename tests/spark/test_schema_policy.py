@@ -49,6 +49,18 @@ def test_a_fraction_does_not_silently_become_a_whole_number(sandbox: Sandbox) ->
     assert [row["v"] for row in outcome.good.collect()] == [1]
 
 
+def test_what_the_contract_works_out_is_cut_off_to_the_whole_number_it_declares(sandbox: Sandbox) -> None:
+    text = "model: {fields: [{name: a, type: int}, {name: b, type: int}, {name: c, type: int}, {name: v, type: int}]}\n"
+    text += (
+        'transformations:\n  - {sql: "SELECT v, v / 2 AS a FROM source", phase: pre}\n'
+        "  - {derive: {field: b, sql: v * 0.5}}\n  - {derive: {field: c, sql: v / 0.000000001}}\n"
+    )
+    outcome = sandbox.validate(text, [(1.0,), (5.0,), (1.5,)], "v double")
+    assert [(row["v"], row["a"], row["b"]) for row in outcome.good.collect()] == [(1, 0, 0)]
+    errors = {row["v"]: row[names.ERRORS_COLUMN] for row in outcome.bad.collect()}
+    assert errors == {5: ["Type Mismatch: c cannot be cast to int"], None: ["Type Mismatch: v cannot be cast to int"]}
+
+
 def test_an_array_in_a_text_field_becomes_compact_json(sandbox: Sandbox) -> None:
     outcome = sandbox.validate(TYPED % "string", [(["a", "b"],)], "v array<string>")
     assert outcome.good.first()["v"] == '["a","b"]'

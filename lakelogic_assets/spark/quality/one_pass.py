@@ -194,7 +194,7 @@ def evaluate(
 ) -> Stage:
     """Casts, schema policy and rules of one phase as masks over a frame; `counted` puts the observation in between."""
     contract = scope.contract
-    casts = casts_for(frame, contract)
+    casts = casts_for(frame, contract, phase)
     missing = missing_columns(frame, contract) if phase == "pre" else ()
     unknown = unknown_columns(frame, contract) if phase == "pre" else ()
     frame, raw = _with_casts(frame, casts)
