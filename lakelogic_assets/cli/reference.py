@@ -142,7 +142,9 @@ def _row(section: type[BaseModel], name: str, schema: Mapping[str, Any]) -> str:
     keys = f"`{first}`{mark}" + "".join(f", `{other}`" for other in others)
     value = schema["properties"][first]
     default = "**required**" if field.is_required() else _default(value)
-    return f"| {keys} | {_cell(_value_text(value))} | {default} |"
+    examples = ", ".join(f"`{word}`" for word in value.get("examples", ()))
+    text = _value_text(value) + (f", such as {examples}" if examples else "")
+    return f"| {keys} | {_cell(text)} | {default} |"
 
 
 def _default(value: Mapping[str, Any]) -> str:

@@ -69,6 +69,13 @@ def period_seconds(text: str) -> float | None:
     return seconds if seconds <= _LONGEST_PERIOD else None
 
 
+def is_in_days(text: str) -> bool:
+    """Whether a period is counted in whole days: `30d` and `1 week`, not `36h`."""
+    match = _PERIOD.match(text)
+    unit = match.group(2).lower() if match else ""
+    return (unit[:1] in ("d", "w", "y") or unit.startswith("mo")) and (period_seconds(text) or 0) % 86_400 == 0
+
+
 def _check_period(value: str) -> str:
     if period_seconds(value) is None:
         raise problem("LL110", f"{shown(value)} is not a period such as 3d, 12 hours or 1 month.")

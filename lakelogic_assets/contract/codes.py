@@ -229,6 +229,18 @@ CODES: dict[str, Code] = {
                 "Rows that are appended again",
                 "Merge them by key, replace them by partition, or drop `lookback`.",
             ),
+            "LL432": (
+                "A key that nothing reads",
+                "Correct the spelling; if it is meant for another tool, it may stay.",
+            ),
+            "LL433": (
+                "A factless fact with a measure",
+                "Declare the number as a key or a foreign key, or choose another kind of fact.",
+            ),
+            "LL434": (
+                "A source that is not read here",
+                "Land it as files or as a table, or give the rows to the run.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, assert_never
 
-from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.lineage import STAMPS, Lineage
@@ -226,5 +225,4 @@ def _computed(text: str, frame: Frame, relations: Mapping[str, Frame]) -> Origin
 
 def _relations(frame: Frame, contract: Contract, links: Mapping[str, Frame]) -> dict[str, Frame]:
     """What SQL may read by name: the links, and the rows at hand under each of their names."""
-    named = (names.CURRENT_FRAME, contract.dataset_name, contract.table)
-    return {**links, **{name.lower(): frame for name in named if name}}
+    return {**links, **{name.lower(): frame for name in contract.frame_names}}

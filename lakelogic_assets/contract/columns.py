@@ -61,6 +61,14 @@ def created_in(contract: Contract, phase: str) -> frozenset[str]:
     return frozenset(made)
 
 
+def computed_in(contract: Contract, phase: str) -> frozenset[str]:
+    """Columns that the steps of one phase work out, rather than bring along or rename."""
+    computing = (str, ops.Derive, ops.Rollup, ops.Pivot)
+    steps = (step.operation for step in contract.transformations if step.effective_phase == phase)
+    made = (created_by(each, contract.model.by_name) for each in steps if isinstance(each, computing))
+    return frozenset[str]().union(*made)
+
+
 def post_created(contract: Contract) -> frozenset[str]:
     """Columns that exist only once the post steps have run."""
     return created_in(contract, "post") - created_in(contract, "pre")

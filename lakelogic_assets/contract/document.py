@@ -220,6 +220,13 @@ class Contract(Section):
         return self.dataset or self.info.dataset
 
     @property
+    def frame_names(self) -> tuple[str, ...]:
+        """What SQL may call the rows at hand: the table's name as well, unless a link is called so."""
+        links = {link.name.casefold() for link in self.links}
+        own = None if self.table.casefold() in links else self.table
+        return tuple(dict.fromkeys(name for name in (names.CURRENT_FRAME, self.dataset_name, own) if name))
+
+    @property
     def domain(self) -> str | None:
         return self.place.domain or self.info.domain
 

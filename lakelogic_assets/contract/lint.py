@@ -10,13 +10,16 @@ from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract, file_table
+from lakelogic_assets.contract.facts import facts_make_sense
 from lakelogic_assets.contract.inheritance import Merged
+from lakelogic_assets.contract.lint_bags import lint_bags
 from lakelogic_assets.contract.lint_sql import lint_sql
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
 from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, row_rules
 from lakelogic_assets.contract.service_levels import COUNTERS
 from lakelogic_assets.contract.settings import settings_problems
+from lakelogic_assets.contract.source import SOURCE_TYPES
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, query_facts
 
 Findings = Iterator[tuple[str, str, YamlPath] | tuple[str, str, YamlPath, str | None]]
@@ -26,7 +29,7 @@ def lint_contract(contract: Contract, merged: Merged) -> list[Problem]:
     """Everything that can be told from one resolved contract."""
     problems = [_problem(finding, merged) for check in CHECKS for finding in check(contract)]
     problems += [_problem(finding, merged) for finding in _model_is_complete(contract, merged)]
-    problems += [_problem(finding, merged) for finding in _old_spellings(merged)]
+    problems += [_problem(finding, merged) for finding in (*_old_spellings(merged), *lint_bags(contract))]
     problems += settings_problems(contract, merged.locate)
     return problems + list(lint_sql(contract, merged))
 
@@ -289,14 +292,11 @@ def _loads_make_sense(contract: Contract) -> Findings:
         yield "LL416", "`watermark_strategy: append` means `max_target`.", ("source", "watermark_strategy")
 
 
-def _facts_fit_strategies(contract: Contract) -> Findings:
-    fact = contract.materialization.fact
-    if fact and fact.type == "transaction" and contract.materialization.strategy != "append":
-        at: YamlPath = ("materialization", "fact", "type")
-        yield "LL424", f"A transaction fact is appended to; the strategy is {contract.materialization.strategy}.", at
-    if fact and fact.type == "accumulating" and contract.materialization.strategy != "merge":
-        at = ("materialization", "fact", "type")
-        yield "LL424", f"An accumulating fact is merged; the strategy is {contract.materialization.strategy}.", at
+def _source_is_known(contract: Contract) -> Findings:
+    said = contract.source.type if contract.source else None
+    if said is not None and said not in SOURCE_TYPES:
+        message = f"Sources of type {shown(said)} are not read here; rows that are given to a run are."
+        yield "LL434", message, ("source", "type"), nearest(said, SOURCE_TYPES)
 
 
 def _supported(contract: Contract) -> Findings:
@@ -353,7 +353,8 @@ CHECKS: tuple[Callable[[Contract], Findings], ...] = (
     _dedupe_is_ordered,
     _severities_are_known,
     _loads_make_sense,
-    _facts_fit_strategies,
+    facts_make_sense,
+    _source_is_known,
     _supported,
     _counts_are_counters,
     _bounds_have_a_number,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.inheritance import Merged
@@ -74,8 +73,7 @@ def _of_steps(contract: Contract) -> Iterator[SqlText]:
 
 def readable_relations(contract: Contract) -> frozenset[str]:
     """The names that the contract's SQL may read from."""
-    named = [names.CURRENT_FRAME, contract.dataset_name, contract.table, *(link.name for link in contract.links)]
-    return frozenset(name.lower() for name in named if name)
+    return frozenset(name.lower() for name in (*contract.frame_names, *(link.name for link in contract.links)))
 
 
 def _judged(piece: SqlText, facts: SqlFacts, relations: frozenset[str], merged: Merged) -> Iterator[Problem]:

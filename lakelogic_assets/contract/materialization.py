@@ -11,7 +11,7 @@ from lakelogic_assets.contract.base import LENIENT, Bag, Name, Names, OpenSectio
 Strategy = Literal["append", "merge", "scd2", "overwrite", "partition", "snapshot"]
 
 
-class UnknownMember(Section):
+class UnknownMember(OpenSection):
     """The row that facts point at when their key resolves to nothing."""
 
     enabled: bool = True
@@ -19,8 +19,13 @@ class UnknownMember(Section):
     default_values: Bag = Field(default_factory=dict)
 
 
-class Scd2(Section):
-    """Three public vocabularies for the same settings; an empty text switches a column off."""
+class Scd2(OpenSection):
+    """Three public vocabularies for the same settings; an empty text switches a column off.
+
+    A row that comes late, with a time before that of the current version, is placed into the history of its key, and
+    later versions are numbered anew. Of two rows of a key with the same time, the one with the greater tracked values
+    counts, in whichever order they come.
+    """
 
     business_key: Names = Field(default=(), validation_alias=AliasChoices("business_key", "natural_key"))
     timestamp_field: str | None = Field(
@@ -63,7 +68,7 @@ class Scd2(Section):
         return tuple(name for name in named if name)
 
 
-class Scd1(Section):
+class Scd1(OpenSection):
     surrogate_key: str | None = None
     surrogate_key_strategy: Literal["hash", "uuid"] = "hash"
     unknown_member: UnknownMember | None = None
@@ -74,6 +79,13 @@ def _short_fact(value: Any) -> Any:
 
 
 class Fact(Section):
+    """What kind of fact the table is, and what that asks for.
+
+    A `transaction` is appended. A fact that is `accumulating` is merged, keeps milestones that were reached, and holds
+    every one of `milestone_dates` against the one before it: the row rule `<later>_not_before_<earlier>`, which lets
+    NULL pass. A `factless` one has no numbers but keys (LL433).
+    """
+
     type: Annotated[
         Literal["transaction", "periodic", "accumulating", "factless", "aggregate"], BeforeValidator(_short_fact)
     ]

@@ -1,4 +1,10 @@
-"""`model:` — the shape of the table: fields, types, what they may hold and how they are protected."""
+"""`model:` — the shape of the table: fields, types, what they may hold and how they are protected.
+
+A value that is not of its field's type sends its row to quarantine (`Type Mismatch`). That is so for a fraction from
+the source in a field of whole numbers as well: cutting it off would lose what somebody measured. A column that the
+contract's own `sql`, `derive`, `rollup` or `pivot` works out, or external logic returns, is cut off as `try_cast` does,
+since its author says there that it is whole: `SUM(minutes) / COUNT(*)` in an `int` needs no `FLOOR`.
+"""
 
 from __future__ import annotations
 
@@ -81,3 +87,11 @@ class Model(Section):
     @cached_property
     def by_name(self) -> dict[str, FieldDefinition]:
         return {field.name: field for field in self.fields}
+
+    def field(self, name: str) -> FieldDefinition | None:
+        """The field of that name, in whatever case a source writes it."""
+        return self.by_name.get(name) or self._by_folded_name.get(name.casefold())
+
+    @cached_property
+    def _by_folded_name(self) -> dict[str, FieldDefinition]:
+        return {field.name.casefold(): field for field in self.fields}

@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from lakelogic_assets.contract.base import Name, Names, Pattern, Period, Phase, Section, exactly_one, problem
+from lakelogic_assets.contract.base import (
+    Name,
+    Names,
+    OpenSection,
+    Pattern,
+    Period,
+    Phase,
+    Section,
+    exactly_one,
+    problem,
+)
 
 Number = float | int
 
@@ -41,11 +51,15 @@ class SqlRule(RuleOptions, Bounds):
     sql: Name
 
 
-class OnField(RuleOptions):
+class Payload(RuleOptions, OpenSection):
+    """What a shorthand says: keys of other tools may stand beside those that are read."""
+
+
+class OnField(Payload):
     field: Name = Field(validation_alias=AliasChoices("field", "column"))
 
 
-class NotNull(RuleOptions):
+class NotNull(Payload):
     fields: Names = Field(validation_alias=AliasChoices("fields", "field", "column", "columns"), min_length=1)
 
 
@@ -107,7 +121,7 @@ class ReferentialIntegrity(OnField):
         return self.key or self.column_of_contract or self.field
 
 
-class LifecycleWindow(RuleOptions):
+class LifecycleWindow(Payload):
     """An event inside the life of what it refers to, or a date not older than a period."""
 
     event_ts: str | None = None
@@ -167,7 +181,7 @@ class RowRule(RuleOptions, Bounds):
         return self
 
 
-class Unique(RuleOptions):
+class Unique(Payload):
     fields: Names = Field(validation_alias=AliasChoices("fields", "field", "column", "columns"), min_length=1)
 
 
@@ -180,7 +194,7 @@ class NullRatio(OnField):
         return self.max / 100 if self.max > 1 else self.max
 
 
-class RowCountBetween(RuleOptions):
+class RowCountBetween(Payload):
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from lakelogic_assets.contract import quality as forms
 from lakelogic_assets.contract.base import Phase
 from lakelogic_assets.contract.columns import post_created
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.facts import milestones
 from lakelogic_assets.contract.model import FieldDefinition
 from lakelogic_assets.contract.problems import YamlPath
 from lakelogic_assets.contract.sql import expression_facts
@@ -107,7 +109,7 @@ _known: dict[int, tuple[ref[Contract], tuple[RowRule, ...]]] = {}
 def _row_rules(contract: Contract) -> tuple[RowRule, ...]:
     late = frozenset(column.lower() for column in post_created(contract))
     written = list(_written_rules(contract, late))
-    rules = [*_field_rules(contract, written, late), *written]
+    rules = [*_field_rules(contract, written, late), *_milestone_rules(contract, late), *written]
     return _with_unique_names(rules)
 
 
@@ -138,6 +140,20 @@ def _field_rules(contract: Contract, written: Sequence[RowRule], late: frozenset
             yield _sql_rule(rule, rule.sql, rule, (*at, "rules", number), late)
         if hints:
             yield from (rule for rule in _hints(field, at, late) if rule.name not in names)
+
+
+def _milestone_rules(contract: Contract, late: frozenset[str]) -> Iterator[RowRule]:
+    """Milestones are reached one after the other; one that is not reached yet is no fault."""
+    at: YamlPath = ("materialization", "fact", "milestone_dates")
+    dates = milestones(contract)
+    for index, (before, after) in enumerate(itertools.pairwise(dates), start=1):
+        if contract.model.field(before) and contract.model.field(after):
+            name, sql = f"{after}_not_before_{before}", f"{_quoted(after)} >= {_quoted(before)}"
+            yield _rule(name, sql, (after, before), "consistency", _NULL_PASSES, (*at, index), late)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _is_not_null(rule: RowRule) -> bool:
@@ -304,11 +320,16 @@ def slug(sql: str) -> str:
 
 
 def _with_unique_names(rules: Sequence[R]) -> tuple[R, ...]:
-    """Results are reported by name, so a second rule of one name gets a number behind it."""
+    """Results are reported by name, so a second rule of one name gets a number behind it; a made one gives way."""
     seen: dict[str, int] = {}
-    named: list[R] = []
-    for rule in rules:
+    named: dict[int, R] = {}
+    for index, rule in sorted(enumerate(rules), key=lambda each: not _is_written(each[1])):
         seen[rule.name] = seen.get(rule.name, 0) + 1
         count = seen[rule.name]
-        named.append(rule if count == 1 else replace(rule, name=f"{rule.name}_{count}"))
-    return tuple(named)
+        named[index] = rule if count == 1 else replace(rule, name=f"{rule.name}_{count}")
+    return tuple(named[index] for index in range(len(rules)))
+
+
+def _is_written(rule: RowRule | DatasetRule) -> bool:
+    """Whether somebody wrote the rule, and nobody only its field."""
+    return rule.written_at[0] == "quality" or "rules" in rule.written_at

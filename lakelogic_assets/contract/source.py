@@ -12,12 +12,14 @@ FileFormat = Literal[
     "csv", "tsv", "json", "jsonl", "ndjson", "parquet", "avro", "orc", "xml", "delta", "iceberg", "text", "pdf",
     "excel", "xlsx", "fixed_width", "table",
 ]  # fmt: skip
-SourceType = Literal[
+SOURCE_TYPES = (
     "landing", "file", "files", "local", "table", "delta", "iceberg", "parquet", "csv", "json",
     "sql", "database", "jdbc", "postgres", "mysql", "sqlserver", "oracle", "sqlite", "snowflake", "mongodb",
     "api", "rest", "dlt", "stream", "kafka", "eventhubs", "websocket", "sse", "webhook", "sftp",
     "s3", "gcs", "adls", "azure", "abfss",
-]  # fmt: skip
+)  # fmt: skip
+"""The words that public contracts use; the language leaves `type` free."""
+
 WatermarkStrategy = Literal[
     "max_target", "pipeline_log", "lookback", "date_range", "manifest", "delta_version", "none", "append"
 ]
@@ -66,7 +68,7 @@ class Dlt(Section):
 
 
 class Source(Section):
-    type: SourceType | None = None
+    type: Name | None = Field(default=None, examples=list(SOURCE_TYPES))
     path: str | None = None
     query: str | None = None
     format: FileFormat | None = None

@@ -28,6 +28,7 @@ _NOT_SPARK = re.compile(
     r"|\b(?:list_\w+|" + "|".join(sorted(TRANSLATED_FUNCTIONS - SPARK_FUNCTIONS)) + r")\s*\(",
     re.I,
 )
+_QUOTED_UNIT = re.compile(r"\bdate_?diff\s*\(\s*'", re.I)
 _STATEMENT = re.compile(
     r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|set|use|call|copy|load|add|refresh|cache"
     r"|uncache|optimize|vacuum|describe|show|explain|msck|analyze|restore|execute|declare|begin|replace\s+table)"
@@ -98,6 +99,10 @@ def needs_rewriting(text: str) -> bool:
 
 def to_spark(text: str) -> str:
     """The same SQL for Spark; only what Spark cannot read is rewritten."""
+    if _QUOTED_UNIT.search(text):
+        from lakelogic_assets.contract.sql_units import with_spark_units
+
+        text = with_spark_units(text)
     if not needs_rewriting(text):
         return text
     from lakelogic_assets.contract.sql_tree import rewritten

@@ -304,7 +304,7 @@ def _made(tree: exp.Expression, known: Mapping[str, frozenset[str]]) -> frozense
     below = _made(relation, known) if isinstance(relation, exp.Subquery) else frozenset[str]()
     if isinstance(relation, exp.Table):
         below = known.get(relation.name.lower(), below)
-    joined = {join.alias_or_name.lower() for join in query.args.get("joins") or ()}
+    joined = {join.alias_or_name.lower() for join in query.args.get("joins") or () if not _is_current_frame(join.this)}
     made: set[str] = set()
     for item in query.expressions:
         if isinstance(item, exp.Star):
@@ -312,6 +312,10 @@ def _made(tree: exp.Expression, known: Mapping[str, frozenset[str]]) -> frozense
         elif item.alias_or_name and not _passes_on(item, below, joined):
             made.add(item.alias_or_name)
     return frozenset(made)
+
+
+def _is_current_frame(relation: exp.Expression) -> bool:
+    return isinstance(relation, exp.Table) and relation.name.lower() == names.CURRENT_FRAME
 
 
 def _passes_on(item: exp.Expression, below: frozenset[str], joined: set[str]) -> bool:

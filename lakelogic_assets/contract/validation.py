@@ -91,6 +91,8 @@ def _problem(model: type[BaseModel], data: Any, path: YamlPath, details: list[An
     if kind == "extra_forbidden":
         return unknown_key(model, path, where)
     if kind == "missing":
+        if misspelt := _misspelt(model, data, path):
+            return unknown_key(model, misspelt, locate(misspelt))
         return Problem("LL102", f"`{dotted(path)}` is missing.", where, path)
     if kind == "literal_error":
         allowed = tuple(_QUOTED.findall(context["expected"]))
@@ -107,6 +109,16 @@ def _problem(model: type[BaseModel], data: Any, path: YamlPath, details: list[An
             "LL104", f"`{dotted(path)}` is {shown(value)}, which does not have the expected form.", where, path, value
         )
     return _wrong_type(path, [each["type"] for each in details], value, where)
+
+
+def _misspelt(model: type[BaseModel], data: Any, path: YamlPath) -> YamlPath | None:
+    """The key that was meant to be the missing one, where a section lets any key stand."""
+    section, there = section_at(model, path[:-1]), _as_written(data, path[:-1], None)
+    if section is None or section.model_config.get("extra") != "allow" or not isinstance(there, dict):
+        return None
+    known = keys_of(section)
+    meant = nearest(path[-1], [str(key) for key in there if key not in known])
+    return (*path[:-1], meant) if meant else None
 
 
 def _as_written(data: Any, path: YamlPath, otherwise: Any) -> Any:

@@ -12,7 +12,7 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.quality import LifecycleWindow, ReferentialIntegrity
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
-from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules
 from lakelogic_assets.contract.sql import current_frame, expression_facts
 from lakelogic_assets.contract.transformations import Transformation
 from lakelogic_assets.errors import EngineError, SchemaError
@@ -25,6 +25,7 @@ from lakelogic_assets.spark.identifiers import quoted
 from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quality.joins import Reference
 from lakelogic_assets.spark.quality.one_pass import Stage, evaluate
+from lakelogic_assets.spark.rule_phases import RulePhases
 from lakelogic_assets.spark.schema import casts_for, conform, uncast_columns
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
@@ -105,7 +106,6 @@ def evaluate_source(
     """The whole of the contract's middle part: extract, pre steps, rules, post steps, rules, logic, conform."""
     contract = scope.contract
     steps = {phase: [s for s in contract.transformations if s.effective_phase == phase] for phase in ("pre", "post")}
-    rules = {phase: [r for r in row_rules(contract) if r.phase == phase] for phase in ("pre", "post")}
     frame = _arrived(read, scope)
     stages: list[Stage] = []
     observed = None
@@ -119,13 +119,15 @@ def evaluate_source(
         stages.append(evaluate(frame, (), _untyped(scope), "pre", _no_reference, corrupt))
         frame, corrupt = stages[-1].good().drop(read.corrupt or ""), None
     frame = _stepped(frame, steps["pre"], scope, stages, "pre")
+    rules = RulePhases.of(contract).at_split(frame, steps["post"], scope)
     counted = watermark is not None or not _counts_itself(read, contract, rules)
-    stages.append(evaluate(frame, rules["pre"], scope, "pre", references(scope), corrupt, counted=counted))
+    stages.append(evaluate(frame, rules.pre, scope, "pre", references(scope), corrupt, counted=counted))
     _refuse_violations(stages[-1], scope)
     frame = split = stages[-1].good().drop(*([read.corrupt] if read.corrupt else []))
     frame = _stepped(frame, steps["post"], scope, stages, "post")
-    if rules["post"] or casts_for(frame, contract) or uncast_columns(frame):
-        stages.append(evaluate(frame, rules["post"], scope, "post", references(scope)))
+    rules = rules.before_logic(frame, contract)
+    if rules.post or casts_for(frame, contract) or uncast_columns(frame):
+        stages.append(evaluate(frame, rules.post, scope, "post", references(scope)))
         frame = stages[-1].good()
     if contract.external_logic is not None:
         frame = _through_logic(frame, stages, scope, logic, rules)
@@ -155,26 +157,25 @@ def _stepped(
     return frame
 
 
-def _counts_itself(read: SourceRead, contract: Contract, rules: dict[str, list[RowRule]]) -> bool:
+def _counts_itself(read: SourceRead, contract: Contract, rules: RulePhases) -> bool:
     """Whether bad rows are simply those that the source has and the result has not: one split, and nothing besides."""
     if read.rows is None or read.corrupt or contract.extraction is not None or contract.external_logic is not None:
         return False
-    if rules["post"] or any(rule.severity != "error" for rule in rules["pre"]):
+    if rules.post or any(rule.severity != "error" for rule in rules.pre):
         return False
     if any(step.effective_phase == "post" or changes_row_count(step.operation) for step in contract.transformations):
         return False
-    tests = [rule.test for rule in rules["pre"]]
+    tests = [rule.test for rule in rules.pre]
     return not any(isinstance(test, str) and expression_facts(current_frame(test)).has_subquery for test in tests)
 
 
 def _through_logic(
-    frame: DataFrame, stages: list[Stage], scope: Scope, logic: ExternalLogicPolicy, rules: dict[str, list[RowRule]]
+    frame: DataFrame, stages: list[Stage], scope: Scope, logic: ExternalLogicPolicy, rules: RulePhases
 ) -> DataFrame:
     """What external logic returns is held to the contract like everything else."""
     # Evaluated before, and once: a file may read its rows several times, or make rows of its own and never read any.
     frame = run_logic(driver_of(scope.spark).evaluated(frame), scope, logic, scope.lakehouse.base)
-    required = [rule for rule in rules["pre"] if rule.written_at[0] == "model"]
-    stages.append(evaluate(frame, [*required, *rules["post"]], scope, "post", references(scope)))
+    stages.append(evaluate(frame, rules.after_logic, scope, "post", references(scope)))
     return stages[-1].good()
 
 
@@ -187,11 +188,9 @@ def _arrived(read: SourceRead, scope: Scope) -> DataFrame:
         # It tells the windows of the table it comes from, and would be data here.
         unwanted.append(names.WINDOW_COLUMN)
     frame = frame.drop(*unwanted)
-    for name in lineage.preserve_upstream if lineage.enabled else ():
+    for name, kept in lineage.kept_columns.items():
         if name in frame.columns:
-            frame = frame.withColumnRenamed(
-                name, f"{lineage.upstream_prefix}{name if name.startswith('_') else '_' + name}"
-            )
+            frame = frame.withColumnRenamed(name, kept)
     return frame
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
+from lakelogic_assets.contract.columns import computed_in, created_in, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.identifiers import column
 
@@ -54,7 +54,7 @@ def data_type(ddl: str) -> T.DataType:
 
 def declared_type(contract: Contract, name: str) -> T.DataType | None:
     """The type a column is held to; None for columns that nobody declares."""
-    field = contract.model.by_name.get(name)
+    field = contract.model.field(name)
     if contract.server.cast_to_string and not name.startswith(names.ENGINE_PREFIX):
         return T.StringType()
     return data_type(field.spark_type) if field else None
@@ -65,34 +65,63 @@ class ColumnCast:
     """A column that arrives in another type than it is declared in."""
 
     name: str
+    """As the frame spells it."""
+    declared_name: str
     wanted: T.DataType
     type_name: str
     can_fail: bool
+    truncates: bool = False
+    """Whether a fraction may be cut off: the contract worked the value out and says that it is whole."""
 
 
-def casts_for(frame: DataFrame, contract: Contract) -> tuple[ColumnCast, ...]:
-    """The declared columns of a frame that need a cast."""
+def casts_for(frame: DataFrame, contract: Contract, phase: str = "pre") -> tuple[ColumnCast, ...]:
+    """The declared columns of a frame that need a cast.
+
+    What arrived was cast at the split, so that what still needs it in phase `post` was worked out by a step.
+    """
+    computed = {name.casefold() for name in computed_in(contract, "pre")}
     found = []
     for field in frame.schema.fields:
         wanted = declared_type(contract, field.name)
         if wanted is not None and not _same(field.dataType, wanted):
-            named = contract.model.by_name.get(field.name)
+            named = contract.model.field(field.name)
             type_name = named.type if named and not isinstance(wanted, T.StringType) else "string"
-            found.append(ColumnCast(field.name, wanted, type_name, not isinstance(wanted, T.StringType)))
+            can_fail = not isinstance(wanted, T.StringType)
+            truncates = phase == "post" or field.name.casefold() in computed
+            told = named.name if named else field.name
+            found.append(ColumnCast(field.name, told, wanted, type_name, can_fail, truncates))
     return tuple(found)
+
+
+def shaped(frame: DataFrame, contract: Contract) -> DataFrame:
+    """The frame with its declared columns in their types."""
+    casts = casts_for(frame, contract)
+    return frame.select(*cast_columns(frame, casts)) if casts else frame
+
+
+def cast_columns(frame: DataFrame, casts: Sequence[ColumnCast]) -> list[Column]:
+    """All columns of the frame in their order, the given ones cast."""
+    wanted = {each.name: each for each in casts}
+    made = []
+    for field in frame.schema.fields:
+        value, found = column(field.name), wanted.get(field.name)
+        if found is not None:
+            value = cast(value, field.dataType, found.wanted, truncating=found.truncates).alias(field.name)
+        made.append(value)
+    return made
 
 
 def _same(actual: T.DataType, wanted: T.DataType) -> bool:
     return actual.simpleString() == wanted.simpleString()
 
 
-def cast(value: Column, actual: T.DataType, wanted: T.DataType) -> Column:
+def cast(value: Column, actual: T.DataType, wanted: T.DataType, *, truncating: bool = False) -> Column:
     """The value in the wanted type, or NULL where it is not one of that type; never an error."""
     if isinstance(wanted, T.StringType):
         return F.to_json(value) if isinstance(actual, _COMPLEX) else value.cast("string")
     if isinstance(actual, T.StringType):
         return _from_text(value, wanted)
-    if isinstance(actual, _FRACTIONS) and isinstance(wanted, _INTEGERS):
+    if isinstance(actual, _FRACTIONS) and isinstance(wanted, _INTEGERS) and not truncating:
         # Spark drops the fraction silently.
         return F.when(value == F.floor(value), value.try_cast(wanted))
     return value.try_cast(wanted)
@@ -123,11 +152,11 @@ def missing_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     made_later = set(post_created(contract)) | set(contract.lineage.columns.values())
     made_later |= set(contract.scd2.injected_columns if contract.scd2 else ())
     made_later |= {field.name for field in contract.model.fields if field.generated}
-    present = {name.casefold() for name in frame.columns}
+    excused = {name.casefold() for name in (*made_later, *frame.columns)}
     return tuple(
         field.name
         for field in contract.model.fields
-        if field.name.casefold() not in present and field.name not in made_later
+        if field.name.casefold() not in excused
         and not field.name.startswith(names.ENGINE_PREFIX)
     )  # fmt: skip
 
@@ -145,7 +174,7 @@ def unknown_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     if not contract.model.fields:
         return ()  # without a model the source's own columns are the shape
     known = {name.casefold() for name in contract.model.by_name} | {n.casefold() for n in created_in(contract, "pre")}
-    known |= {name.casefold() for name in contract.lineage.columns.values()}
+    known |= {name.casefold() for name in (*contract.lineage.columns.values(), *_kept_columns(contract))}
     return tuple(
         name
         for name in frame.columns
@@ -172,13 +201,20 @@ def conform(frame: DataFrame, contract: Contract) -> DataFrame:
         elif field.name not in injected and field.name not in lineage:
             declared.append(F.lit(None).cast(wanted).alias(field.name))
     drop_extras = contract.policy.unknown_fields == "drop"
-    steering = steering_columns(contract)
+    wanted_extras = {name.casefold() for name in (*steering_columns(contract), *_kept_columns(contract))}
     kept = [
         column(name)
         for name in present.values()
-        if not drop_extras or name in steering or name.startswith((names.ENGINE_PREFIX, HIDDEN_PREFIX, "_upstream"))
+        if not drop_extras
+        or name.casefold() in wanted_extras
+        or name.startswith((names.ENGINE_PREFIX, HIDDEN_PREFIX, "_upstream"))
     ]
     return frame.select(*declared, *kept)
+
+
+def _kept_columns(contract: Contract) -> tuple[str, ...]:
+    """Stamps of upstream under the names they are kept by: nobody declares them, and everybody who asked wants them."""
+    return tuple(contract.lineage.kept_columns.values())
 
 
 def steering_columns(contract: Contract) -> frozenset[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -35,5 +34,4 @@ class Scope:
     @property
     def frame_names(self) -> tuple[str, ...]:
         """The names by which the contract's SQL calls the rows at hand."""
-        named = (names.CURRENT_FRAME, self.contract.dataset_name, self.contract.table)
-        return tuple(dict.fromkeys(name for name in named if name))
+        return self.contract.frame_names

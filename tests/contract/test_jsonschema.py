@@ -17,7 +17,7 @@ from lakelogic_assets.contract.reading import read_document, read_text
 from lakelogic_assets.contract.validation import validated
 
 ROOT = Path(__file__).resolve().parents[2]
-SILENT = {"$defs", "$schema", "default", "description", "title", "x-lenient"}
+SILENT = {"$defs", "$schema", "default", "description", "examples", "title", "x-lenient"}
 TYPES: dict[str, Any] = {"string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
 
 

@@ -112,3 +112,29 @@ def test_a_ratio_above_one_is_percent(written: float, fraction: float) -> None:
 
 def test_a_rule_of_all_rows_runs_at_the_end_unless_it_says_otherwise() -> None:
     assert [rule.phase for rule in dataset({"unique": "a"}, {"unique": "b", "phase": "pre"})] == ["post", "pre"]
+
+
+def test_a_written_rule_keeps_its_name_and_a_made_one_gives_way() -> None:
+    fields = [{"name": "id", "type": "string", "required": True}]
+    found = rules({"name": "id_required", "sql": "LENGTH(id) > 3"}, model={"fields": fields})
+    assert [(rule.name, rule.written_at[0]) for rule in found] == [
+        ("id_required_2", "model"),
+        ("id_required", "quality"),
+    ]
+
+
+def test_milestones_of_an_accumulating_fact_are_held_against_each_other() -> None:
+    dates = ["ordered", "paid", "gone", "sent", "arrived"]
+    fields = [{"name": name, "type": "date"} for name in dates if name != "gone"]
+    for kind, expected in (
+        ("accumulating_snapshot", ["paid_not_before_ordered", "arrived_not_before_sent"]),
+        ("periodic", []),
+    ):
+        fact = {"fact": {"type": kind, "milestone_dates": dates}, "strategy": "merge"}
+        found = rules(model={"fields": fields}, materialization=fact)
+        assert [rule.name for rule in found] == expected
+        assert all(rule.null_passes and rule.severity == "error" and rule.phase == "pre" for rule in found)
+    assert rules(
+        model={"fields": fields},
+        materialization=fact | {"fact": {"type": "accumulating", "milestone_dates": dates[:2]}},
+    )[0].columns == ("paid", "ordered")

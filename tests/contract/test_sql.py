@@ -57,6 +57,7 @@ def test_columns_are_those_of_the_current_rows(text: str, columns: set[str]) -> 
         ("SELECT a AS b FROM source UNION ALL SELECT c FROM source", {"b"}),
         ("(SELECT a AS b FROM source)", {"b"}),
         ("SELECT COUNT(*) AS n FROM source", {"n"}),
+        ("SELECT s.a, l.b FROM l JOIN source s ON s.k = l.k", set()),
     ],
 )
 def test_a_query_makes_what_it_neither_passes_on_nor_rewrites(text: str, made: set[str]) -> None:
@@ -157,6 +158,17 @@ def test_what_spark_does_not_know_is_rewritten_to_what_it_knows(function: str) -
         ("SELECT * EXCLUDE (a) FROM source", "SELECT * EXCEPT (a) FROM source"),
         ("a > 0", "a > 0"),
         ("lower( a )", "lower( a )"),
+        ("datediff(b, a)", "datediff(b, a)"),
+        ("date_diff('century', a, b)", "date_diff('century', a, b)"),
+        ("'date_diff(''day'', a, b)' = x", "'date_diff(''day'', a, b)' = x"),
+        (
+            "date_diff( 'days', `a b`, f(b, ','))",
+            "datediff(DAY, date_trunc('DAY', `a b`), date_trunc('DAY', f(b, ',')))",
+        ),
+        (
+            "date_diff('day', a, b) = list_sum(c)",
+            "DATEDIFF(DAY, DATE_TRUNC('DAY', a), DATE_TRUNC('DAY', b)) = LIST_SUM(c)",
+        ),
     ],
 )
 def test_only_what_spark_cannot_read_is_rewritten(text: str, rewritten: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lakelogic_assets import names
@@ -177,3 +178,36 @@ def test_more_than_sixty_rules_need_more_than_one_mask(sandbox: Sandbox) -> None
     )
     assert ids(outcome.good) == [1]
     assert outcome.report.failed_row_rules == {"r61": 1, "r129": 1}
+
+
+def test_a_window_of_days_counts_from_the_start_of_today(sandbox: Sandbox) -> None:
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    rows = [(1, today - timedelta(days=30)), (2, today - timedelta(days=30, seconds=1)), (3, None)]
+    text = "model: {fields: [{name: id, type: int}, {name: seen, type: %s}]}\n"
+    text += "quality: {row_rules: [{lifecycle_window: {field: seen, window: %s}}]}"
+    assert ids(sandbox.validate(text % ("timestamp", "30d"), rows, "id int, seen timestamp_ntz").good) == [1]
+    assert ids(sandbox.validate(text % ("date", "30d"), rows, "id int, seen timestamp_ntz").good) == [1]
+    moments = [(1, datetime.now(UTC) - timedelta(hours=35)), (2, datetime.now(UTC) - timedelta(hours=37))]
+    assert ids(sandbox.validate(text % ("timestamp", "36h"), moments, "id int, seen timestamp").good) == [1]
+
+
+def test_duckdbs_date_diff_counts_how_often_a_unit_begins(sandbox: Sandbox) -> None:
+    text = (
+        "quality: {row_rules: [{name: days, sql: \"date_diff('day', a, b) = 1 AND date_diff('month', a, b) = 1\"}]}\n"
+    )
+    text += "transformations: [{sql: \"SELECT *, DATE_DIFF('hour', a, b) AS hours FROM source\"}]"
+    rows = [(1, "2024-01-31 23:00:00", "2024-02-01 01:00:00"), (2, "2024-01-30 01:00:00", "2024-01-30 23:00:00")]
+    outcome = sandbox.validate(text, rows, "id int, a string, b string")
+    assert [(row["id"], row["hours"]) for row in outcome.good.collect()] == [(1, 2)]
+
+
+def test_a_milestone_before_the_one_it_follows_is_a_bad_row(sandbox: Sandbox) -> None:
+    text = (
+        "model: {fields: [{name: id, type: int}, {name: sent, type: date}, {name: arrived, type: date}]}\n"
+        "primary_key: [id]\nmaterialization:\n"
+        "  strategy: merge\n  fact: {type: accumulating_snapshot, milestone_dates: [sent, arrived]}\n"
+    )
+    rows = [(1, "2024-01-01", "2024-01-01"), (2, "2024-01-02", "2024-01-01"), (3, "2024-01-02", None), (4, None, None)]
+    outcome = sandbox.validate(text, rows, "id int, sent string, arrived string")
+    assert ids(outcome.good) == [1, 3, 4]
+    assert outcome.report.failed_row_rules == {"arrived_not_before_sent": 1}

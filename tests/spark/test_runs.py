@@ -265,3 +265,10 @@ def test_a_quarantine_may_keep_only_what_the_last_run_left(sandbox: Sandbox) -> 
     assert sandbox.quarantine(text, "id") == [(7,)]
     sandbox.run(text, [(8, 1.0, "2024-01-03")], SCHEMA, window=Window.day("2024-01-03"))
     assert sandbox.quarantine(text, "id") == []
+
+
+def test_a_source_that_is_not_read_here_takes_the_rows_it_is_given(sandbox: Sandbox) -> None:
+    text = MODEL + "source: {type: bigquery, query: SELECT 1}\nmaterialization: {strategy: append}"
+    assert sandbox.run(text, ROWS, SCHEMA).status == "success"
+    with pytest.raises(EngineError, match="reads from `bigquery`, which is not supported"):
+        sandbox.processor(text).run()

@@ -49,6 +49,18 @@ def test_a_fraction_does_not_silently_become_a_whole_number(sandbox: Sandbox) ->
     assert [row["v"] for row in outcome.good.collect()] == [1]
 
 
+def test_what_the_contract_works_out_is_cut_off_to_the_whole_number_it_declares(sandbox: Sandbox) -> None:
+    text = "model: {fields: [{name: a, type: int}, {name: b, type: int}, {name: c, type: int}, {name: v, type: int}]}\n"
+    text += (
+        'transformations:\n  - {sql: "SELECT v, v / 2 AS a FROM source", phase: pre}\n'
+        "  - {derive: {field: b, sql: v * 0.5}}\n  - {derive: {field: c, sql: v / 0.000000001}}\n"
+    )
+    outcome = sandbox.validate(text, [(1.0,), (5.0,), (1.5,)], "v double")
+    assert [(row["v"], row["a"], row["b"]) for row in outcome.good.collect()] == [(1, 0, 0)]
+    errors = {row["v"]: row[names.ERRORS_COLUMN] for row in outcome.bad.collect()}
+    assert errors == {5: ["Type Mismatch: c cannot be cast to int"], None: ["Type Mismatch: v cannot be cast to int"]}
+
+
 def test_an_array_in_a_text_field_becomes_compact_json(sandbox: Sandbox) -> None:
     outcome = sandbox.validate(TYPED % "string", [(["a", "b"],)], "v array<string>")
     assert outcome.good.first()["v"] == '["a","b"]'
@@ -109,3 +121,24 @@ def test_odd_column_names_survive_from_source_to_table(sandbox: Sandbox, name: s
     report = sandbox.run(text, [(1, "5"), (2, "x")], f"id int, `{quoted}` string")
     assert (report.counts.good, report.counts.quarantined) == (1, 1)
     assert sandbox.target(text, f"`{quoted}`") == [(5,)]
+
+
+def test_columns_that_differ_from_the_model_only_in_case_are_held_to_it(sandbox: Sandbox) -> None:
+    text = "model: {fields: [{name: id, type: integer}, {name: fare_amount, type: float, required: true, min: 0}]}\n"
+    schema = "ID string, Fare_Amount string"
+    outcome = sandbox.validate(text + STRICT % "quarantine", [("1", "2.5"), ("2", "x"), ("3", "-1")], schema)
+    assert outcome.good.dtypes[:2] == [("id", "int"), ("fare_amount", "double")]
+    assert [row["id"] for row in outcome.good.collect()] == [1]
+    found = {row["ID"]: row for row in outcome.bad.collect()}
+    assert found[2][names.ERRORS_COLUMN][0] == "Type Mismatch: fare_amount cannot be cast to float"
+    assert found[2][names.RAW_COLUMN] == {"Fare_Amount": "x"}
+    assert len(found[3][names.ERRORS_COLUMN]) == 1
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "drop"])
+def test_stamps_of_upstream_that_a_contract_keeps_are_not_unknown(sandbox: Sandbox, policy: str) -> None:
+    kept = "lineage: {enabled: true, preserve_upstream: [_lakelogic_run_id, batch], upstream_prefix: _src}\n"
+    text = TWO + f"schema_policy: {{unknown_fields: {policy}}}\n" + kept
+    rows, schema = [(1, "a", "r-7", "b")], "id int, v string, _lakelogic_run_id string, batch string"
+    outcome = sandbox.validate(text, rows, schema)
+    assert [(row["_src_lakelogic_run_id"], row["_src_batch"]) for row in outcome.good.collect()] == [("r-7", "b")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakelogic_assets.contract.transformations import Transformation
-from lakelogic_assets.errors import EngineError
+from lakelogic_assets.errors import EngineError, NotFoundError
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.transformations import apply_steps
 
@@ -207,3 +207,12 @@ def test_an_unpivot_has_a_row_for_each_value(apply: Apply) -> None:
     assert both == [{"id": 1, "month": "february", "amount": None}, {"id": 1, "month": "jan", "amount": 10}]
     mixed = apply(row, {"unpivot": {"value_cols": ["jan", "other"]}})
     assert mixed == [{"key": "jan", "value": "10"}, {"key": "other", "value": "x"}]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"deduplicate": ["k", "gone"]}, {"deduplicate_by_latest": {"key_columns": ["gone"], "timestamp_column": "t"}}],
+)
+def test_a_key_that_is_not_there_never_makes_copies_of_other_rows(apply: Apply, step: dict[str, Any]) -> None:
+    with pytest.raises(NotFoundError, match=r"^made removes duplicates by `gone`, which is not a column here"):
+        apply("SELECT 1 AS k, 2 AS t", step)

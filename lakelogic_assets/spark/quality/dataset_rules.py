@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import (
+    AnalysisException,
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    IllegalArgumentException,
+    NumberFormatException,
+    PySparkException,
+    SparkRuntimeException,
+)
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
@@ -13,9 +22,15 @@ from lakelogic_assets.contract import quality as forms
 from lakelogic_assets.contract.rules import DatasetRule
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, to_spark
 from lakelogic_assets.report.run import DatasetRuleOutcome
-from lakelogic_assets.spark.expressions import guarded
+from lakelogic_assets.spark.failures import one_line
 from lakelogic_assets.spark.identifiers import column, find_name
 from lakelogic_assets.spark.scope import Scope
+
+_OF_VALUES = (
+    ArithmeticException, ArrayIndexOutOfBoundsException, DateTimeException, IllegalArgumentException,
+    NumberFormatException, SparkRuntimeException,
+)  # fmt: skip
+"""What an expression raises about the values that it met; a disk that fails is something else."""
 
 
 def judge(
@@ -36,9 +51,9 @@ def judge(
         elif isinstance(rule.test, str) and is_query(rule.test):
             outcomes[rule.name] = _judged(rule, _query_value(frame, rule.test, scope), None)
         else:
-            measured[f"r{len(measured)}"] = (rule, _measure(rule, scope))
+            measured[f"r{len(measured)}"] = (rule, _measure(rule))
     measures = {key: value for key, (_, value) in measured.items()}
-    values = _aggregated(measured_on or frame, measures) if measures or measured_on else {}
+    values = _measured(measured_on or frame, measures) if measures or measured_on else {}
     for key, (rule, _) in measured.items():
         outcomes[rule.name] = _judged(rule, values[key], values["rows"])
     return tuple(outcomes[rule.name] for rule in rules)
@@ -57,7 +72,7 @@ def _columns(rule: DatasetRule) -> tuple[str, ...]:
     return rule.columns
 
 
-def _measure(rule: DatasetRule, scope: Scope) -> Column:
+def _measure(rule: DatasetRule) -> Column:
     test = rule.test
     match test:
         case forms.Unique():
@@ -70,13 +85,24 @@ def _measure(rule: DatasetRule, scope: Scope) -> Column:
             return F.count(F.lit(1))
         case str():
             expression = F.expr(to_spark(current_frame(test)))
-            return (
-                expression
-                if expression_facts(current_frame(test)).aggregates
-                else F.min(guarded(scope.spark, expression))
-            )
+            return expression if expression_facts(current_frame(test)).aggregates else F.min(expression)
         case _:
             assert_never(test)
+
+
+def _measured(frame: DataFrame, measures: dict[str, Column]) -> dict[str, Any]:
+    """All measures by one job; where one of them raises, each by a job of its own, so that the others are known."""
+    try:
+        return _aggregated(frame, measures)
+    except _OF_VALUES:
+        return {**_aggregated(frame, {}), **{key: _alone(frame, value) for key, value in measures.items()}}
+
+
+def _alone(frame: DataFrame, measure: Column) -> Any:
+    try:
+        return _aggregated(frame, {"value": measure})["value"]
+    except _OF_VALUES as error:
+        return error
 
 
 def _aggregated(frame: DataFrame, measures: dict[str, Column]) -> dict[str, Any]:
@@ -89,15 +115,17 @@ def _query_value(frame: DataFrame, text: str, scope: Scope) -> Any:
         frame.createOrReplaceTempView(name)
     try:
         row = scope.spark.sql(to_spark(current_frame(text))).first()
-    except AnalysisException as error:
+    except (AnalysisException, *_OF_VALUES) as error:
         return error
     return row[0] if row else None
 
 
 def _judged(rule: DatasetRule, value: Any, rows: int | None) -> DatasetRuleOutcome:
     test = rule.test
-    if isinstance(value, Exception):
+    if isinstance(value, AnalysisException):
         return _outcome(rule, None, None, f"not evaluated: {_first_line(value)}")
+    if isinstance(value, PySparkException):
+        return _outcome(rule, False, None, f"it raised {one_line(value)}")
     match test:
         case forms.Unique():
             return _outcome(rule, value < 1, value, bounds="duplicates = 0")

@@ -15,7 +15,6 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
-from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.rules import RowRule
@@ -26,7 +25,7 @@ from lakelogic_assets.spark.quality.row_rules import passes, shown_rule
 from lakelogic_assets.spark.schema import (
     HIDDEN_PREFIX,
     ColumnCast,
-    cast,
+    cast_columns,
     casts_for,
     data_type,
     missing_columns,
@@ -195,7 +194,7 @@ def evaluate(
 ) -> Stage:
     """Casts, schema policy and rules of one phase as masks over a frame; `counted` puts the observation in between."""
     contract = scope.contract
-    casts = casts_for(frame, contract)
+    casts = casts_for(frame, contract, phase)
     missing = missing_columns(frame, contract) if phase == "pre" else ()
     unknown = unknown_columns(frame, contract) if phase == "pre" else ()
     frame, raw = _with_casts(frame, casts)
@@ -296,20 +295,17 @@ def _with_casts(frame: DataFrame, casts: Sequence[ColumnCast]) -> tuple[DataFram
     """Cast columns under their names; what can fail keeps its raw value beside it."""
     if not casts:
         return frame, {}
-    wanted = {each.name: each for each in casts}
     raw = {each.name: f"{RAW_PREFIX}{index}" for index, each in enumerate(casts) if each.can_fail}
-    shaped = [
-        cast(column(f.name), f.dataType, wanted[f.name].wanted).alias(f.name) if f.name in wanted else column(f.name)
-        for f in frame.schema.fields
-    ]
     kept = [column(name).alias(hidden) for name, hidden in raw.items()]
-    return frame.select(*shaped, *kept), raw
+    return frame.select(*cast_columns(frame, casts), *kept), raw
 
 
 def _cast_reasons(casts: Sequence[ColumnCast], raw: Mapping[str, str]) -> list[Test]:
     return [
         Test(
-            Reason(f"Type Mismatch: {each.name} cannot be cast to {each.type_name}", "schema", column=each.name),
+            Reason(
+                f"Type Mismatch: {each.declared_name} cannot be cast to {each.type_name}", "schema", column=each.name
+            ),
             F.expr(f"{raw[each.name]} IS NOT NULL AND {quoted(each.name)} IS NULL"),
             "{}",
         )
@@ -344,18 +340,12 @@ def _schema_reasons(
 def _with_stand_ins(frame: DataFrame, rules: Sequence[RowRule], scope: Scope) -> tuple[DataFrame, tuple[str, ...]]:
     """Declared columns that are absent stand in as typed NULL while rules are judged, and go again."""
     present = {name.casefold() for name in frame.columns}
-    declared = scope.contract.model.by_name
-    wanted = dict.fromkeys(
-        name for rule in rules for name in rule.columns if name in declared and name.casefold() not in present
-    )
+    absent = {name.casefold(): name for rule in rules for name in rule.columns if name.casefold() not in present}
+    wanted = {field.name: field for name in absent.values() if (field := scope.contract.model.field(name))}
     if not wanted:
         return frame, ()
-    nulls = [F.lit(None).cast(_stand_in_type(scope, name)).alias(name) for name in wanted]
+    nulls = [F.lit(None).cast(data_type(field.spark_type)).alias(name) for name, field in wanted.items()]
     return frame.select("*", *nulls), tuple(wanted)
-
-
-def _stand_in_type(scope: Scope, name: str) -> T.DataType:
-    return data_type(scope.contract.model.by_name[name].spark_type)
 
 
 def _isolate_errors(scope: Scope) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, assert_never
 
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets.contract import quality as forms
-from lakelogic_assets.contract.base import period_seconds
+from lakelogic_assets.contract.base import is_in_days, period_seconds
 from lakelogic_assets.contract.rules import AcceptedLength, Hint, RowRule
 from lakelogic_assets.contract.sql import current_frame, expression_facts, to_spark
 from lakelogic_assets.spark.expressions import guarded
@@ -51,8 +51,8 @@ def predicate(  # noqa: C901 - one arm for every kind of rule
         case forms.LifecycleWindow():
             if test.window is None:
                 return column(flags[rule.name])
-            oldest = started_at - timedelta(seconds=period_seconds(test.window) or 0)
-            return column(rule.columns[0]).try_cast("timestamp") >= F.lit(oldest)
+            oldest = F.lit(_oldest(test.window, started_at))
+            return column(rule.columns[0]).try_cast("timestamp") >= oldest
         case _:
             assert_never(test)
 
@@ -69,6 +69,13 @@ def passes(
     if not isinstance(rule.test, str) or not _can_raise(rule.test, schema):
         return tested, False
     return guarded(spark, F.coalesce(tested.cast("boolean"), F.lit(rule.null_passes))), True
+
+
+def _oldest(window: str, started_at: datetime) -> datetime:
+    """Days are counted from the start of today: a date is the whole of its day."""
+    now = started_at.astimezone(UTC)
+    since = now.replace(hour=0, minute=0, second=0, microsecond=0) if is_in_days(window) else now
+    return since - timedelta(seconds=period_seconds(window) or 0)
 
 
 def _can_raise(text: str, schema: T.StructType) -> bool:

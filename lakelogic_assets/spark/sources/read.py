@@ -35,12 +35,12 @@ _HIDDEN = (SOURCE_PATH, CORRUPT)
 def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     """The rows of the contract's source within the boundary; nothing is computed yet."""
     source = scope.contract.source
-    if source is None or not source.path:
-        raise SourceError(f"{scope.contract.table} does not say where it reads from: write `source.path`.")
-    if source.type is not None and source.type not in _FILE_TYPES:
+    if source and source.type is not None and source.type not in _FILE_TYPES:
         raise SourceError(
             f"{scope.contract.table} reads from `{source.type}`, which is not supported: land it as files."
         )
+    if source is None or not source.path:
+        raise SourceError(f"{scope.contract.table} does not say where it reads from: write `source.path`.")
     read = _table(scope, source, boundary) or _files(scope, source, source.path, boundary)
     frame = flattened(read.frame, source.flatten_nested, read.name)
     frame = _projected(frame, needed_columns(scope.contract))

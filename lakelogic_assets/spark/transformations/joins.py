@@ -21,6 +21,7 @@ from lakelogic_assets.spark.transformations.values import (
     is_ordered,
     kind_of,
     literal,
+    matched,
     typed,
 )
 
@@ -37,10 +38,10 @@ def look_up(frame: DataFrame, step: ops.Lookup, scope: Scope) -> DataFrame:
     key, value = (_column_of(link, name, step.reference) for name in (step.key, step.value))
     kind = kind_of(link, value)
     picked = F.max(column(value)) if is_ordered(kind) else F.any_value(column(value))
-    single = link.where(column(key).isNotNull()).groupBy(column(key).alias(_KEY)).agg(picked.alias(_VALUE))
     own = found(frame, step.on, scope, "lookup")
-    test = _same(frame, own, scope, kind_of(link, key))
-    joined = frame.join(_hinted(single, step.reference, scope), test, "left")
+    left, right = _sides(frame, own, scope, column(key), kind_of(link, key))
+    single = link.where(right.isNotNull()).groupBy(right.alias(_KEY)).agg(picked.alias(_VALUE))
+    joined = frame.join(_hinted(single, step.reference, scope), left == column(_KEY), "left")
     result = column(_VALUE)
     if step.default_value is not None:
         result = _or_default(column(_VALUE), kind, column(_KEY).isNull(), step.default_value)
@@ -57,8 +58,8 @@ def join(frame: DataFrame, step: ops.Join, scope: Scope) -> DataFrame:
         column(key).alias(_KEY), *[column(actual).alias(brought[name]) for name, actual in fields.items()]
     )
     own = found(frame, step.on, scope, "join")
-    test = _same(frame, own, scope, kind_of(link, key))
-    joined = frame.join(_hinted(right, step.reference, scope), test, step.type)
+    left, other = _sides(frame, own, scope, column(_KEY), kind_of(link, key))
+    joined = frame.join(_hinted(right, step.reference, scope), left == other, step.type)
     values: dict[str, Column] = {}
     if own and step.type in ("right", "full"):
         # A row that only the link has is known by its key.
@@ -91,19 +92,12 @@ def _hinted(frame: DataFrame, name: str, scope: Scope) -> DataFrame:
     return F.broadcast(frame) if asked else frame
 
 
-def _same(frame: DataFrame, own: str | None, scope: Scope, key_kind: T.DataType) -> Column:
-    """Equality that never raises: text beside a number is taken for a number where it is one, else it is unequal."""
+def _sides(frame: DataFrame, own: str | None, scope: Scope, key: Column, key_kind: T.DataType) -> tuple[Column, Column]:
+    """The row's key and the link's; a row without that column finds nothing."""
     if own is None:
-        return F.lit(False)
+        return F.lit(None).cast(key_kind), key
     value, kind = typed(frame, own, scope)
-    key = column(_KEY)
-    if kind == key_kind or (isinstance(kind, T.NumericType) and isinstance(key_kind, T.NumericType)):
-        return value == key
-    if isinstance(kind, T.StringType):
-        return value.try_cast(key_kind) == key
-    if isinstance(key_kind, T.StringType):
-        return value == key.try_cast(kind)
-    return as_text(value, kind) == as_text(key, key_kind)
+    return matched(value, kind, key, key_kind)
 
 
 def _or_default(value: Column, kind: T.DataType, missing: Column, default: Any) -> Column:

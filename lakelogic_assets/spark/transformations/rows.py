@@ -11,6 +11,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
+from lakelogic_assets.errors import NotFoundError
 from lakelogic_assets.spark.identifiers import column, find_column
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
 from lakelogic_assets.spark.scope import Scope
@@ -42,9 +43,7 @@ def change_rows(frame: DataFrame, step: RowStep, scope: Scope) -> DataFrame:
 
 def _deduplicated(frame: DataFrame, step: ops.Deduplicate, scope: Scope) -> DataFrame:
     """One row for each key: the first in the order asked for, and among equals always the same one."""
-    keys = [name for name in (found(frame, each, scope, "deduplicate") for each in step.on) if name]
-    if not keys:
-        return frame
+    keys = [_key_column(frame, name, scope) for name in step.on]
     window = Window.partitionBy(*[column(key) for key in keys]).orderBy(*_order(frame, step, scope))
     ranked = frame.withColumn(_RANK, F.row_number().over(window))
     first = column(_RANK) == 1
@@ -52,6 +51,17 @@ def _deduplicated(frame: DataFrame, step: ops.Deduplicate, scope: Scope) -> Data
         # Rows without a key are not copies of each other; a rule on the key sends each of them away.
         first = first | _any_blank(frame, keys)
     return ranked.where(first).drop(_RANK)
+
+
+def _key_column(frame: DataFrame, name: str, scope: Scope) -> str:
+    """Without a part of the key, rows that are none of each other's copies would be thrown away."""
+    actual = find_column(frame, name)
+    if actual is None:
+        there = ", ".join(each for each in frame.columns[:20] if not each.startswith(HIDDEN_PREFIX))
+        raise NotFoundError(
+            f"{scope.contract.table} removes duplicates by `{name}`, which is not a column here: there are {there}."
+        )
+    return actual
 
 
 def _any_blank(frame: DataFrame, keys: list[str]) -> Column:

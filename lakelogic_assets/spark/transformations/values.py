@@ -16,6 +16,7 @@ from lakelogic_assets.spark.scope import Scope
 TEXT: Final = T.StringType()
 _COMPLEX = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 _UNORDERED = (T.MapType, T.VariantType)
+_MOMENTS = (T.DateType, T.TimestampType, T.TimestampNTZType)
 
 
 def kind_of(frame: DataFrame, name: str) -> T.DataType:
@@ -121,6 +122,21 @@ def equals(value: Column, kind: T.DataType, wanted: Any) -> Column:
         number = F.lit(text_of(wanted)).try_cast("double")
         return F.coalesce(value.cast("double") == number, F.lit(False))
     return F.coalesce(as_text(value, kind) == F.lit(text_of(wanted)), F.lit(False))
+
+
+def matched(value: Column, kind: T.DataType, key: Column, key_kind: T.DataType) -> tuple[Column, Column]:
+    """Both sides of an equality that never raises: text beside a number is taken for a number where it is one.
+
+    Links are often text whose types are guessed, so `1001` meets the column's `"1001"`, and `"unknown"` meets nothing.
+    """
+    kinds = (kind, key_kind)
+    if kind == key_kind or any(all(isinstance(each, family) for each in kinds) for family in (T.NumericType, _MOMENTS)):
+        return value, key
+    if isinstance(kind, T.StringType) and not isinstance(key_kind, _COMPLEX):
+        return value.try_cast(key_kind), key
+    if isinstance(key_kind, T.StringType) and not isinstance(kind, _COMPLEX):
+        return value, key.try_cast(kind)
+    return as_text(value, kind), as_text(key, key_kind)
 
 
 def is_ordered(kind: T.DataType) -> bool:
