@@ -11,10 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lakelogic_assets.errors import TimedOutError
 from lakelogic_assets.plan.window import Window
-from lakelogic_assets.spark import delivery
+from lakelogic_assets.spark import delivery, execute
 from lakelogic_assets.spark.deadlines import Deadline
 from lakelogic_assets.spark.driver import driver_of
-from lakelogic_assets.spark.execute import execute
 from lakelogic_assets.spark.failures import SparkFailure
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
@@ -46,7 +45,7 @@ def run(sandbox: Sandbox, frame: DataFrame, seconds: float) -> RunReport:
     processor = sandbox.processor(TEXT)
     lakehouse = processor.workspace.lakehouse(processor.contract)
     request = RunRequest(window=Window.day("2026-02-01"), frame=frame, timeout_seconds=seconds)
-    return execute(processor.contract, sandbox.spark, lakehouse, processor.destination, request)
+    return execute.execute(processor.contract, sandbox.spark, lakehouse, processor.destination, request)
 
 
 def test_a_job_that_runs_is_cancelled_and_the_session_goes_on(sandbox: Sandbox) -> None:
@@ -99,12 +98,12 @@ def test_a_run_that_published_in_time_may_take_its_time_afterwards(
         time.sleep(1.5)
         cleaned(*said)
 
-    class Seen(Deadline):
-        def __post_init__(self) -> None:
-            deadlines.append(self)
+    def seen(seconds: float | None) -> Deadline:
+        deadlines.append(Deadline(seconds))
+        return deadlines[-1]
 
-    monkeypatch.setattr("lakelogic_assets.spark.execute.Deadline", Seen)
+    monkeypatch.setattr(execute, "Deadline", seen)
     monkeypatch.setattr(delivery, "clean_up", slowly)
     report = run(sandbox, sandbox.spark.range(3), SLOW_SECONDS)
-    assert (report.status, report.timed_out, report.error) == ("success", False, None)
+    assert (report.status, report.timed_out, report.warnings) == ("success", False, ())
     assert [row["status"] for row in read_runs(sandbox.processor(TEXT).destination.run_log)] == ["success"]
