@@ -66,13 +66,6 @@ def test_text_is_sorted_by_its_declared_type(apply: Apply) -> None:
     assert apply(rows, step, model=fields(version="int")) == [{"k": 1, "version": "10"}]
 
 
-def test_keys_that_are_not_there_do_not_count(apply: Apply, warnings: list[str]) -> None:
-    rows = "SELECT * FROM VALUES (1, 'a'), (1, 'b') AS t(k, v)"
-    assert len(apply(rows, {"deduplicate": ["k", "gone"]})) == 1
-    assert len(apply(rows, {"deduplicate": ["gone"]})) == 2
-    assert len(warnings) == 2
-
-
 def test_rows_without_a_key_are_left_for_the_rules_when_asked_for(apply: Apply) -> None:
     rows = "SELECT * FROM VALUES (null, 'a'), (null, 'b'), ('', 'c'), ('k', 'd'), ('k', 'e') AS t(k, v)"
     assert len(apply(rows, {"deduplicate": {"on": ["k"], "blank_keys": "quarantine"}})) == 4
