@@ -84,7 +84,9 @@ def test_files_that_could_not_be_noted_are_seen_to_by_the_next_run(
         patch.setattr(delivery, "clean_up", full)
         report = processor.run()
     assert report.status == "success"
-    assert report.warnings[races:] == ("Published, although something after the commit failed: No space left on device",)
+    assert report.warnings[races:] == (
+        "Published, although something after the commit failed: No space left on device",
+    )
     contract = processor.contract
     (found,) = doctor.examine(contract, processor.workspace.lakehouse(contract), processor.destination)
     assert "its files or holds were left as they were" in found.what
