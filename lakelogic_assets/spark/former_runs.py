@@ -13,7 +13,7 @@ from typing import Any, Final
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.run_log import DATA_CAME, standing_reports
-from lakelogic_assets.spark.sources.snapshot import SourceSnapshot, files_of
+from lakelogic_assets.spark.sources.snapshot import FileStat, SourceSnapshot, files_of
 
 BATCH: Final = "batch:"
 """How the name of a window begins that is what was new at the time."""
@@ -45,7 +45,7 @@ class FormerRuns:
     def _holds_all_of(self, former: dict[str, Any]) -> bool:
         window, files = _read_by(former)
         if window.is_full:
-            return files is not None and bool(files) and files <= self._files
+            return files is not None and bool(files) and files.issubset(self.snapshot.files)
         return not self.window.is_full and self.window.covers(window)
 
     def _touches(self, former: dict[str, Any]) -> bool:
@@ -53,12 +53,9 @@ class FormerRuns:
         if not window.is_full:
             return window.overlaps(self.window)
         if files is None:
-            return former["watermark"].get("max_mtime") is not None or not self._files
-        return not files.isdisjoint(self._files)
-
-    @cached_property
-    def _files(self) -> frozenset[str]:
-        return frozenset(file.path for file in self.snapshot.files)
+            return former["watermark"].get("max_mtime") is not None or not self.snapshot.files
+        # A file that was replaced since is the same place, where rows are told by it.
+        return not {file.path for file in files}.isdisjoint(file.path for file in self.snapshot.files)
 
     @cached_property
     def _others(self) -> list[tuple[str, dict[str, Any]]]:
@@ -67,9 +64,8 @@ class FormerRuns:
         return [(name, report) for name, report in named if name != self.window.key]
 
 
-def _read_by(report: dict[str, Any]) -> tuple[Window, frozenset[str] | None]:
-    files = files_of(report.get("watermark") or {})
-    return Window.from_dict(report["window"]), None if files is None else frozenset(file.path for file in files)
+def _read_by(report: dict[str, Any]) -> tuple[Window, frozenset[FileStat] | None]:
+    return Window.from_dict(report["window"]), files_of(report.get("watermark") or {})
 
 
 def _name_of(report: dict[str, Any]) -> str:

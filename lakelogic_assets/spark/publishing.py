@@ -265,7 +265,7 @@ def _of_others(scope: Scope, attempt: Attempt, types: Mapping[str, str], read: S
     contract, window, former = scope.contract, attempt.window, attempt.former
     cut = cut_column(contract, window, types_of(read.frame))
     told = window_sql(types, (cut,) if cut else (), window)
-    if told or former is None:
+    if told or former is None or window.is_full:
         return told
     tests = []
     if former.within:
