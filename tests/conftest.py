@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _SWITCHES = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
 
-# Most of what a JVM would optimize here is not run again: with the second compiler a session takes twice the processor
-# time to start, the first runs two and a half times, and the twelfth is not faster yet.
+# JVMs of processes that tests start live for seconds: half of their work would be optimizing code that is not run again.
+# The one of the suite itself lives for many minutes, and is half as fast again with that work done.
 _CHEAP_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_LASTING_JVM = "-XX:+UseSerialGC"
 for _name, _value in {
     "SPARK_SUBMIT_OPTS": _CHEAP_JVM,
     "SPARK_LAUNCHER_OPTS": _CHEAP_JVM,
@@ -73,7 +74,10 @@ def spark() -> Iterator[SparkSession]:
     # Imported here so that a selection of tests without Spark does not pay for it.
     from lakelogic_assets.spark.session import local_session
 
-    session = local_session("lakelogic-tests")
+    with pytest.MonkeyPatch.context() as patched:
+        if os.environ["SPARK_SUBMIT_OPTS"] == _CHEAP_JVM:
+            patched.setenv("SPARK_SUBMIT_OPTS", _LASTING_JVM)
+        session = local_session("lakelogic-tests")
     yield session
     session.stop()
 

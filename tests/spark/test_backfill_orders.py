@@ -127,10 +127,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("orders")
 
 
-def expected() -> dict[str, Any]:
+def expected(days: int) -> dict[str, Any]:
     """The same by hand: the newest delivery of each line that is not negative, and the sums by day of sale."""
     newest: dict[str, tuple[int, str, str]] = {}
-    for number, day in enumerate(DAYS):
+    for number, day in enumerate(DAYS[:days]):
         earlier = max(FIRST, day - timedelta(days=2))
         newest[f"{day}-a"] = (number, str(day), str(day))
         if 10 * number - 5 >= 0:
@@ -150,8 +150,8 @@ def expected() -> dict[str, Any]:
 @settings(max_examples=1, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(order=st.permutations(range(len(DAYS))))
 def test_ten_days_in_any_order_leave_the_same_rows(folder: Path, spark: SparkSession, order: list[int]) -> None:
-    assert run_days(folder / "any", spark, tuple(order)) == expected()
+    assert run_days(folder / "any", spark, tuple(order)) == expected(len(DAYS))
 
 
-def test_ten_days_side_by_side_leave_the_same_rows(folder: Path, spark: SparkSession) -> None:
-    assert run_days(folder / "parallel", spark, tuple(range(len(DAYS))), parallel=2) == expected()
+def test_days_side_by_side_leave_the_same_rows(folder: Path, spark: SparkSession) -> None:
+    assert run_days(folder / "parallel", spark, tuple(range(5)), parallel=2) == expected(5)

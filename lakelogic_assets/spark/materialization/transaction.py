@@ -82,11 +82,11 @@ def refuse_repeated(path: str, txn: Txn) -> None:
 
 
 def read_at(spark: SparkSession, path: str) -> tuple[DataFrame, int]:
-    """A table and the version that it is read at, whatever others commit meanwhile."""
+    """A table and a version that it has reached when it is read; it may have gone further by then."""
     version = delta_log.version(path)
     if version is None:
         raise TableGoneError(f"{path} was removed while it was written; run again to make it anew.")
-    return spark.read.format("delta").option("versionAsOf", version).load(path), version
+    return spark.read.format("delta").load(path), version
 
 
 def _refuse_race(path: str, seen: int, until: int | None = None) -> None:
