@@ -171,7 +171,7 @@ def _stands_for(run: Run, batch: Batch) -> tuple[str, ...]:
     """The names of runs whose bad rows are among those of this one, its own first."""
     attempt, contract = batch.attempt, run.scope.contract
     reads_again = contract.source is not None and contract.source.lookback and batch.read.snapshot.files
-    by_name = reads_again or (is_cut_by_place(contract) and not attempt.window.is_full)
+    by_name = reads_again if attempt.window.is_full else is_cut_by_place(contract)
     within = attempt.former.within if attempt.former and by_name else ()
     return (attempt.name, *within, *_in_vain(run, batch))
 

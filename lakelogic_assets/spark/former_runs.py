@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.plan.window import Window
+from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.run_log import DATA_CAME, standing_reports
 from lakelogic_assets.spark.sources.snapshot import FileStat, SourceSnapshot, files_of
 
@@ -43,13 +44,13 @@ class FormerRuns:
         return tuple(dict.fromkeys(touched))
 
     def _holds_all_of(self, former: dict[str, Any]) -> bool:
-        window, files = _read_by(former)
+        window, files = self._read_by(former)
         if window.is_full:
             return files is not None and bool(files) and files.issubset(self.snapshot.files)
         return not self.window.is_full and self.window.covers(window)
 
     def _touches(self, former: dict[str, Any]) -> bool:
-        window, files = _read_by(former)
+        window, files = self._read_by(former)
         if not window.is_full:
             return window.overlaps(self.window)
         if files is None:
@@ -57,15 +58,16 @@ class FormerRuns:
         # A file that was replaced since is the same place, where rows are told by it.
         return not {file.path for file in files}.isdisjoint(file.path for file in self.snapshot.files)
 
+    def _read_by(self, former: dict[str, Any]) -> tuple[Window, frozenset[FileStat] | None]:
+        """What a run has read, which with `lookback` is more than its window."""
+        window = read_window(self.contract, Window.from_dict(former["window"]))
+        return window, files_of(former.get("watermark") or {})
+
     @cached_property
     def _others(self) -> list[tuple[str, dict[str, Any]]]:
         reports = standing_reports(self.run_log, "/".join(self.contract.key), DATA_CAME)
         named = ((_name_of(report), report) for report in reports)
         return [(name, report) for name, report in named if name != self.window.key]
-
-
-def _read_by(report: dict[str, Any]) -> tuple[Window, frozenset[FileStat] | None]:
-    return Window.from_dict(report["window"]), files_of(report.get("watermark") or {})
 
 
 def _name_of(report: dict[str, Any]) -> str:
