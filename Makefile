@@ -51,14 +51,13 @@ format: setup ## Format the code and mend what the linter can mend
 ui: setup ## Start Dagster's webserver and daemon on this machine (PORT=3000)
 	@PYTHONWARNINGS='ignore:Function `dev_command`' $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
+# A bar that is missed is drawn like any other before the exit code tells of it.
 bench: setup ## Measure everything side by side, print one table of ratios, draw the plots (ARGS="merge --rows 400000")
-	@$(BIN)/python -m benchmarks $(ARGS)
-	@$(BIN)/python -m benchmarks.plots
+	@$(BIN)/python -m benchmarks $(ARGS); code=$$?; $(BIN)/python -m benchmarks.plots && exit $$code
 
 # The other library has an environment of its own; its Spark engine needs delta-spark, which it does not ask for.
 bench-peers: setup .cache/stamps/peers ## Measure the same work through lakelogic on Spark, Polars and DuckDB
-	@$(BIN)/python -m benchmarks peers large $(ARGS)
-	@$(BIN)/python -m benchmarks.plots
+	@$(BIN)/python -m benchmarks peers large $(ARGS); code=$$?; $(BIN)/python -m benchmarks.plots && exit $$code
 
 .cache/stamps/peers:
 	@mkdir -p $(@D) .cache/peers

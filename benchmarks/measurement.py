@@ -105,7 +105,8 @@ class Result:
         return self.least(bar.job, clock) / max(self.least(bar.against, clock), 1e-9)
 
     def fact(self, claim: Claim) -> float:
-        return float(self.samples[claim.job][-1].facts[claim.fact])
+        """The worst of the rounds."""
+        return float(max(sample.facts[claim.fact] for sample in self.samples[claim.job]))
 
     @property
     def verdicts(self) -> Iterator[bool]:
