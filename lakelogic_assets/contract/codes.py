@@ -152,6 +152,10 @@ CODES: dict[str, Code] = {
                 "A path waits for a registry",
                 "The contract stands alone here: its registry, or resources/, gives the placeholder a value.",
             ),
+            "LL313": (
+                "A part of a registry that does not fit",
+                "Correct it; until then it is not used, and everything else is.",
+            ),
         },
     ),
     # one contract, and contracts together

@@ -12,6 +12,7 @@ from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract, file_table
+from lakelogic_assets.contract.fitting import Domain, read_domain
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
@@ -25,7 +26,7 @@ from lakelogic_assets.contract.registry_files import DriverRegistry, without_anc
 from lakelogic_assets.contract.resolving import Resolved, resolve
 from lakelogic_assets.contract.resources import Declarations, PartitionSet, load_declarations
 from lakelogic_assets.contract.roots import declared_folders, is_inside
-from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
+from lakelogic_assets.contract.systems import SystemContext, load_system, standalone
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project, find_project
@@ -93,7 +94,9 @@ class _Loader:
     def domain(self, path: Path) -> None:
         """A domain's own problems are reported once, whether or not a system reads it."""
         self.files += 1
-        self.problems += read_domain(path)[1]
+        domain = read_domain(path)
+        is_heard = path in self.contexts or any(path.parent in folder.parents for folder in self.contexts)
+        self.problems += domain.problems if is_heard else (*domain.problems, *domain.unfit)
 
     def alone(self, path: Path) -> None:
         """One file that no registry knows."""
@@ -194,9 +197,9 @@ class _Loader:
         domain_file = next((each / names.DOMAIN_FILE for each in inside if (each / names.DOMAIN_FILE).is_file()), None)
         key = domain_file or Path()
         if key not in self.contexts:
-            domain, problems = read_domain(domain_file) if domain_file else (None, [])
-            self.problems += problems
-            self.contexts[key] = standalone(self.project, self.environ, domain)
+            domain = read_domain(domain_file) if domain_file else Domain()
+            self.problems += (*domain.problems, *domain.unfit)
+            self.contexts[key] = standalone(self.project, self.environ, domain.document)
         return self.contexts[key]
 
     def claim(self, folder: Path, relative: str, where: Location) -> Path | None:

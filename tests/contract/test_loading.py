@@ -106,13 +106,13 @@ def test_below_a_registry_that_cannot_be_read_its_problem_is_told_too(write: Wri
 
 def test_what_a_registry_says_wrongly_is_told_below_it(write: Write) -> None:
     wrong = {
-        "sales/_domain.yaml": "domain: sales\nslo: {freshness: {silver: {max_delay_minutes: soon}}}\n",
+        "sales/_domain.yaml": "domain: sales\nstorge: {root: lake}\nslo: {freshness: {silver: {max_delay_minutes: soon}}}\n",
         "sales/till/_system.yaml": "quarantine: {enabld: true}\n" + SYSTEM + INDEX,
         "hr/_domain.yaml": "domian: hr\n",
     }
     folder = write({**TREE, **wrong})
     found = problems(load_paths([folder / "sales/till/silver_orders.yaml"], Project(folder), {}), folder)
-    assert found == ["sales/_domain.yaml LL103 2", "sales/till/_system.yaml LL101 1"]
+    assert found == ["sales/_domain.yaml LL101 2", "sales/till/_system.yaml LL101 1"]
 
 
 def test_a_slip_in_the_index_is_no_problem_of_another_contract(write: Write) -> None:
