@@ -60,7 +60,7 @@ class _Loader:
         self.contexts: dict[Path, SystemContext] = {}
         self.unreadable: set[Path] = set()
         self.unjudged: set[str] = set()
-        """Names of contracts that are there, but wrong: nobody waits for them in vain."""
+        """Names of contracts that an index knows, but that are wrong or not there: nobody waits for them in vain."""
         self.named_olc: dict[Path, bool] = {}
         self.boundary = project.root
         self.partitions: Mapping[str, PartitionSet] = {}
@@ -132,8 +132,8 @@ class _Loader:
             document = self.read(file) if file else None
             if document:
                 self.resolved.append(resolve(document, context, entry, at))
-            if file and (document is None or self.resolved[-1].contract is None):
-                self.unjudged |= _names_of(file, entry.entity, document)
+            if document is None or self.resolved[-1].contract is None:
+                self.unjudged |= _names_of(file or Path(entry.path), entry.entity, document)
 
     def driver(self, path: Path) -> None:
         """A driver's registry: entities with a path for each layer."""
@@ -160,8 +160,8 @@ class _Loader:
                     resolved = resolve(contract, context, layer=layer, **place)
                     resolved.merged.origins["depends_on",] = Origin(document, ("entries", index, "depends_on"))
                     self.resolved.append(resolved)
-                if file and (contract is None or self.resolved[-1].contract is None):
-                    self.unjudged |= _names_of(file, entry.entity, contract)
+                if contract is None or self.resolved[-1].contract is None:
+                    self.unjudged |= _names_of(file or Path(relative), entry.entity, contract)
 
     def loose(self, path: Path) -> None:
         """A contract that no index names: inside a system it is known but not run."""

@@ -133,13 +133,14 @@ def test_nobody_waits_in_vain_for_a_contract_that_is_there_but_wrong(write: Writ
     assert "LL401" not in {problem.code for problem in load_project(Project(folder), {}).problems}
 
 
-def test_a_contract_whose_file_is_not_there_is_missed(write: Write) -> None:
+def test_a_contract_whose_file_is_not_there_counts_as_switched_off(write: Write) -> None:
     folder = write(TREE)
     (folder / "sales/till/bronze_orders.yaml").unlink()
-    assert problems(load_project(Project(folder), {}), folder) == [
-        "sales/till/_system.yaml LL301 6",
-        "sales/till/silver_orders.yaml LL401 3",
-    ]
+    assert problems(load_project(Project(folder), {}), folder) == ["sales/till/_system.yaml LL301 6"]
+    entity = SILVER.replace("primary_key", "upstream: [orders, nobody]\nprimary_key")
+    (folder / "sales/till/silver_orders.yaml").write_text(entity)
+    found = load_project(Project(folder), {})
+    assert [problem.found for problem in found.errors] == ["nobody"]
 
 
 def test_a_file_outside_of_any_registry_stands_alone(write: Write) -> None:
