@@ -146,7 +146,7 @@ CODES: dict[str, Code] = {
             ),
             "LL310": (
                 "A contract that no index names",
-                "Add it to the system's `contracts:`; until then it is not run.",
+                "Not run: add it to the system's `contracts:`, or say `include_unregistered: true` in resources/.",
             ),
             "LL312": (
                 "A path waits for a registry",

@@ -186,6 +186,34 @@ def test_a_contract_that_no_index_names_is_known_but_not_run(write: Write) -> No
     assert returns.layer == "bronze"
 
 
+@pytest.mark.parametrize(
+    ("said", "environ"),
+    [("include_unregistered: true", {}), ("description: x", {"LAKELOGIC_INCLUDE_UNREGISTERED": "1"})],
+)
+def test_a_project_may_ask_for_contracts_that_no_index_names(write: Write, said: str, environ: dict[str, str]) -> None:
+    tree = {f"contracts/{name}": text for name, text in TREE.items()}
+    folder = write(
+        {
+            **tree,
+            "contracts/sales/till/deep/bronze_returns.yaml": BRONZE.replace("Orders", "Returns"),
+            "contracts/sales/till/old/silver_orders_v0.9.yaml": SILVER,
+            "resources/local.yaml": f"name: local\n{said}\n",
+        }
+    )
+    registry = load_project(Project(folder), environ)
+    assert problems(registry, folder) == ["contracts/sales/till/old/silver_orders_v0.9.yaml LL310 1"]
+    returns = registry.find("bronze_returns")
+    assert returns.place.enabled
+    assert returns.materialization.target_path == "table:lakehouse.sales.bronze_returns"
+    assert [contract.place.path.stem for contract in registry if contract.place.enabled and contract.place.path] == [
+        "bronze_orders",
+        "silver_orders",
+        "bronze_returns",
+    ]
+    without = load_project(Project(folder, "other"), {"LAKELOGIC_INCLUDE_UNREGISTERED": "0"})
+    assert not without.find("bronze_returns").place.enabled
+
+
 def test_a_layer_told_by_the_name_of_the_table_inherits_too(write: Write) -> None:
     system = SYSTEM + "  - {entity: orders, path: silver_orders.yaml}\n"
     registry = load_project(
