@@ -56,7 +56,7 @@ def materialize(
             workspace = location.engine.workspace
             make_data(registry, workspace, open_session(workspace.spark_conf), every, quiet=settings.as_json)
         by_key = {product.key: product for product in location.products}
-        chosen = [by_key[key] for key in chosen_keys(registry, select or ()) if key in by_key]
+        chosen = [by_key[key] for key in registry.running(chosen_keys(registry, select or ())) if key in by_key]
         if not settings.as_json:
             say(f"materializing {len(chosen)} assets for {days[0]} to {days[1]} …")
         with instance_of(project) as instance:

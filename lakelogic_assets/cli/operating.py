@@ -75,7 +75,7 @@ class Operation:
     def campaign(self) -> Campaign:
         planner = Planner(self.registry, self.workspace)
         if self.tasks is None:
-            return planner.campaign(self.request, self.keys)
+            return planner.campaign(self.request, self.registry.running(self.keys))
         planned: dict[Key, list[Task]] = {key: [] for key in _in_order(self.registry)}
         for task in self.tasks:
             planned[task.key].append(task)

@@ -146,11 +146,15 @@ CODES: dict[str, Code] = {
             ),
             "LL310": (
                 "A contract that no index names",
-                "Add it to the system's `contracts:`; until then it is not run.",
+                "Not run: add it to the system's `contracts:`, or say `include_unregistered: true` in resources/.",
             ),
             "LL312": (
                 "A path waits for a registry",
                 "The contract stands alone here: its registry, or resources/, gives the placeholder a value.",
+            ),
+            "LL313": (
+                "A part of a registry that does not fit",
+                "Correct it; until then it is not used, and everything else is.",
             ),
         },
     ),

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from pydantic import BaseModel
+
+from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.problems import Location, YamlPath
 from lakelogic_assets.contract.reading import Document
+from lakelogic_assets.contract.registry_files import SystemFile
+from lakelogic_assets.contract.validation import section_at, spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +31,13 @@ class Origin:
 class Merged:
     """A mapping put together from several files, which remembers who said what."""
 
-    __slots__ = ("data", "document", "origins", "values")
+    __slots__ = ("data", "document", "language", "origins", "values")
 
-    def __init__(self, document: Document, data: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, document: Document, data: dict[str, Any] | None = None, language: type[BaseModel] = Contract
+    ) -> None:
+        self.language = language
+        """What kind of file it is, by which keys are told that are spelled in several ways."""
         self.values: Mapping[str, str] = {}
         """What placeholders stand for here."""
         self.document = document
@@ -68,12 +78,12 @@ class Merged:
         if here is not None and not isinstance(here, dict):
             return
         for key, value in values.items():
-            said = here is not None and key in here
+            said = here is not None and any(each in here for each in _spelled(self.language, path, key))
             if not said:
                 self.put((*path, key), value, _origin_of(origin, (*at, key)))
                 if isinstance(origin, Merged) and isinstance(value, dict | list):
                     self._adopt((*path, key), origin, (*at, key))
-            elif deep and isinstance(value, dict) and isinstance(here and here[key], dict):
+            elif deep and isinstance(value, dict) and isinstance(here and here.get(key), dict):
                 self.fill((*path, key), value, origin, (*at, key), deep=True)
 
     def _adopt(self, path: YamlPath, source: Merged, at: YamlPath) -> None:
@@ -90,6 +100,18 @@ class Merged:
         return value
 
 
+@lru_cache(maxsize=10_000)
+def _spelled(language: type[BaseModel], path: YamlPath, key: str) -> tuple[str, ...]:
+    """Every way to write a key: what is said in one of them is not inherited in another."""
+    if language is SystemFile and path[:1] in (("materialization",), ("server",)):
+        if len(path) == 1:
+            return (key,)  # a layer
+        language, path = Contract, (path[0], *path[2:])
+    section = section_at(language, path)
+    ways = (spellings(info, name) for name, info in section.model_fields.items()) if section else ()
+    return next((tuple(each) for each in ways if key in each), (key,))
+
+
 def _origin_of(source: Merged | Document, path: YamlPath) -> Origin:
     return source.origin(path) if isinstance(source, Merged) else Origin(source, path)
 
@@ -104,7 +126,7 @@ LOCKED_KEYS = ("domain", "bronze_layer", "silver_layer", "gold_layer", "notifica
 
 def under_system(system: Document, domain: Document | None) -> tuple[Merged, list[YamlPath]]:
     """The system's file with the domain's laid under it, and the locked keys on which they disagree."""
-    merged = Merged(system)
+    merged = Merged(system, language=SystemFile)
     if domain is None:
         return merged, []
     for key in INHERITED_KEYS:

@@ -6,12 +6,14 @@ import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract, file_table
+from lakelogic_assets.contract.fitting import Domain, read_domain
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
@@ -23,28 +25,17 @@ from lakelogic_assets.contract.reading import Document, read_document
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.contract.registry_files import DriverRegistry, without_anchors
 from lakelogic_assets.contract.resolving import Resolved, resolve
-from lakelogic_assets.contract.resources import Declarations, PartitionSet, load_declarations
+from lakelogic_assets.contract.resources import Declarations, PartitionSet, includes_unregistered, load_declarations
 from lakelogic_assets.contract.roots import declared_folders, is_inside
-from lakelogic_assets.contract.systems import SystemContext, load_system, read_domain, standalone
+from lakelogic_assets.contract.systems import SystemContext, load_system, standalone
 from lakelogic_assets.contract.validation import validated
+from lakelogic_assets.contract.walking import REGISTRY_FILES, files_below, has_registry
 from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project, find_project
 
-_SKIPPED_FOLDERS = frozenset({names.POLICY_PACKS_FOLDER, "node_modules", "__pycache__"})
-_REGISTRY_FILES = (names.SYSTEM_FILE, names.REGISTRY_FILE, names.DOMAIN_FILE)
 _CONTRACT_KEYS = frozenset(
     "info model source materialization transformations quality external_logic extraction".split()
 )
-
-
-@dataclass
-class _Found:
-    """What a walk through a folder turns up."""
-
-    systems: list[Path] = field(default_factory=list)
-    drivers: list[Path] = field(default_factory=list)
-    domains: list[Path] = field(default_factory=list)
-    others: list[Path] = field(default_factory=list)
 
 
 class _Loader:
@@ -59,12 +50,13 @@ class _Loader:
         self.contexts: dict[Path, SystemContext] = {}
         self.unreadable: set[Path] = set()
         self.unjudged: set[str] = set()
-        """Names of contracts that are there, but wrong: nobody waits for them in vain."""
+        """Names of contracts that an index knows, but that are wrong or not there: nobody waits for them in vain."""
         self.named_olc: dict[Path, bool] = {}
         self.boundary = project.root
         self.partitions: Mapping[str, PartitionSet] = {}
         self.elsewhere: tuple[Path, ...] | None = None
         """Folders that contracts may name besides the project; not known for files that stand alone."""
+        self.include_unregistered = includes_unregistered(environ)
         self.files = 0
 
     @classmethod
@@ -73,13 +65,14 @@ class _Loader:
         gates = declared.active.gates.model_dump() if declared.active else {}
         loader = cls(replace(project, values={**declared.values, **project.values}, gates=gates), environ)
         loader.partitions = declared.partitions
+        loader.include_unregistered |= declared.include_unregistered
         loader.elsewhere = declared_folders(loader.project.values, environ, project.root)
         return loader
 
     def tree(self, folder: Path, *, domains_only: bool = False) -> None:
         """Load all that a folder holds; its indexes may not name files outside of it, or of the project."""
         self.boundary = self.project.root if self.project.root in (folder, *folder.parents) else folder
-        found = _walk(folder, domains_only=domains_only)
+        found = files_below(folder, domains_only=domains_only)
         for path in found.systems:
             self.system(path)
         for path in found.drivers:
@@ -93,7 +86,9 @@ class _Loader:
     def domain(self, path: Path) -> None:
         """A domain's own problems are reported once, whether or not a system reads it."""
         self.files += 1
-        self.problems += read_domain(path)[1]
+        domain = read_domain(path)
+        is_heard = path in self.contexts or any(path.parent in folder.parents for folder in self.contexts)
+        self.problems += domain.problems if is_heard else (*domain.problems, *domain.unfit)
 
     def alone(self, path: Path) -> None:
         """One file that no registry knows."""
@@ -129,8 +124,8 @@ class _Loader:
             document = self.read(file) if file else None
             if document:
                 self.resolved.append(resolve(document, context, entry, at))
-            if file and (document is None or self.resolved[-1].contract is None):
-                self.unjudged |= _names_of(file, entry.entity, document)
+            if document is None or self.resolved[-1].contract is None:
+                self.unjudged |= _names_of(file or Path(entry.path), entry.entity, document)
 
     def driver(self, path: Path) -> None:
         """A driver's registry: entities with a path for each layer."""
@@ -157,11 +152,11 @@ class _Loader:
                     resolved = resolve(contract, context, layer=layer, **place)
                     resolved.merged.origins["depends_on",] = Origin(document, ("entries", index, "depends_on"))
                     self.resolved.append(resolved)
-                if file and (contract is None or self.resolved[-1].contract is None):
-                    self.unjudged |= _names_of(file, entry.entity, contract)
+                if contract is None or self.resolved[-1].contract is None:
+                    self.unjudged |= _names_of(file or Path(relative), entry.entity, contract)
 
     def loose(self, path: Path) -> None:
-        """A contract that no index names: inside a system it is known but not run."""
+        """A contract that no index names: inside a system it is known but not run, unless the project asks for it."""
         document = self.read(path)
         if document is None or not self.is_contract(path, document):
             return
@@ -174,9 +169,19 @@ class _Loader:
             alone = replace(self.standalone_context(path.parent), environment_known=False)
             self.resolved.append(resolve(document, alone))
             return
-        context = self.contexts[home]
-        self.problems.append(Problem("LL310", f"`{path.name}` is in no index of its system.", Location(path)))
-        self.resolved.append(resolve(document, context, enabled=False))
+        resolved = resolve(document, self.contexts[home], enabled=self.include_unregistered)
+        contract = resolved.contract
+        if contract and contract.key in self.indexed:  # such as an older version of what the index names
+            resolved.contract = contract.with_place(replace(contract.place, enabled=False))
+        if not (resolved.contract and resolved.contract.place.enabled):
+            self.problems.append(Problem("LL310", f"`{path.name}` is in no index of its system.", Location(path)))
+        self.resolved.append(resolved)
+
+    @cached_property
+    def indexed(self) -> frozenset[Key]:
+        """The tables that an index speaks for, asked for when all of them are read."""
+        found = (each.contract for each in self.resolved if each.contract)
+        return frozenset(contract.key for contract in found if contract.place.registered)
 
     def is_contract(self, path: Path, document: Document) -> bool:
         """`*.olc.yaml` says so itself; beside such a file, or without any key of a contract, YAML is another thing."""
@@ -194,9 +199,9 @@ class _Loader:
         domain_file = next((each / names.DOMAIN_FILE for each in inside if (each / names.DOMAIN_FILE).is_file()), None)
         key = domain_file or Path()
         if key not in self.contexts:
-            domain, problems = read_domain(domain_file) if domain_file else (None, [])
-            self.problems += problems
-            self.contexts[key] = standalone(self.project, self.environ, domain)
+            domain = read_domain(domain_file) if domain_file else Domain()
+            self.problems += (*domain.problems, *domain.unfit)
+            self.contexts[key] = standalone(self.project, self.environ, domain.document)
         return self.contexts[key]
 
     def claim(self, folder: Path, relative: str, where: Location) -> Path | None:
@@ -263,7 +268,7 @@ class _Loader:
             if file is None or file.parent not in folders or not problem.is_error:
                 continue
             of_index = problem.path[:1] in (("contracts",), ("entries",))
-            if file.name in _REGISTRY_FILES and (not of_index or file.parent in self.unreadable):
+            if file.name in REGISTRY_FILES and (not of_index or file.parent in self.unreadable):
                 yield problem
 
 
@@ -335,7 +340,7 @@ def _home(path: Path) -> Path:
 def tree_of(path: Path) -> Path:
     """The tree of domains that a path belongs to; a file outside of any registry is its own."""
     folder = path if path.is_dir() else path.parent
-    tops = [each for each in (folder, *folder.parents) if _has_registry(each)]
+    tops = [each for each in (folder, *folder.parents) if has_registry(each)]
     return (tops[-1].parent if (tops[-1] / names.DOMAIN_FILE).is_file() else tops[-1]) if tops else path
 
 
@@ -344,31 +349,6 @@ def _names_of(path: Path, entity: str | None, document: Document | None) -> set[
     info = document.data.get("info") if document else None
     table = info.get("table_name") if isinstance(info, dict) else None
     return {str(name).lower() for name in (file_table(path), path.stem, entity, table) if name}
-
-
-def _has_registry(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _REGISTRY_FILES)
-
-
-def _walk(folder: Path, *, domains_only: bool = False) -> _Found:
-    found = _Found()
-    for directory, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
-        if domains_only and directory == str(folder) and not _has_registry(folder):
-            folders[:] = [name for name in folders if (folder / name / names.DOMAIN_FILE).is_file()]
-            files = []
-        for name in sorted(files):
-            if name.endswith((".yaml", ".yml")):
-                _sort_in(found, Path(directory, name))
-    return found
-
-
-def _sort_in(found: _Found, path: Path) -> None:
-    kinds = {names.SYSTEM_FILE: found.systems, names.REGISTRY_FILE: found.drivers, names.DOMAIN_FILE: found.domains}
-    if path.name in kinds:
-        kinds[path.name].append(path)
-    elif not path.name.startswith(("_", ".")):
-        found.others.append(path)
 
 
 def _same_scope(one: Contract, other: Contract) -> bool:

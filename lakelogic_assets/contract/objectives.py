@@ -85,13 +85,13 @@ def _slo(contract: Contract) -> Slo | None:
     return Slo.model_validate(block) if isinstance(block, dict) else None
 
 
-def _of_layer(said: L | Mapping[str, L] | None, contract: Contract, what: str) -> tuple[L | None, str]:
+def _of_layer(said: L | Mapping[str, L | None] | None, contract: Contract, what: str) -> tuple[L | None, str]:
     """What a registry says for the contract's layer, by any name of that layer, and under which key."""
     if said is None or not isinstance(said, Mapping):
         return said, f"slo.{what}"
     for key in _layer_keys(contract, said):
-        if key in said:
-            return said[key], f"slo.{what}.{key}"
+        if (found := said.get(key)) is not None:
+            return found, f"slo.{what}.{key}"
     return None, ""
 
 

@@ -8,11 +8,13 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Graph, Key, Names, build_graph
 from lakelogic_assets.contract.inheritance import Merged
-from lakelogic_assets.contract.problems import Problem
-from lakelogic_assets.errors import NotFoundError
+from lakelogic_assets.contract.problems import Problem, listed
+from lakelogic_assets.contract.resources import UNREGISTERED_VARIABLE
+from lakelogic_assets.errors import NotFoundError, RequestError
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,15 @@ class Registry:
             chosen |= self.graph.around(keys, up=word.startswith("+"), down=word.endswith("+"))
         return chosen
 
+    def running(self, keys: Iterable[Key]) -> list[Key]:
+        """Those of some contracts that are run; to ask for none but others cannot be meant, and the reason is told."""
+        asked = [*keys]
+        running = [key for key in asked if self.contracts[key].place.enabled]
+        if asked and not running:
+            told = [_why_not_run(self.contracts[key]) for key in asked]
+            raise RequestError(f"{listed(told, 3)}.")
+        return running
+
     def _where(self, chosen: Callable[[Contract], bool]) -> frozenset[Key]:
         return frozenset(key for key, contract in self.contracts.items() if chosen(contract))
 
@@ -88,3 +99,13 @@ class Registry:
         if not found:
             raise NotFoundError(f"Nothing is selected by {word!r}.")
         return found
+
+
+def _why_not_run(contract: Contract) -> str:
+    name = "/".join(contract.key)
+    if contract.place.registered:
+        return f"`{name}` is switched off by `enabled: false` in its index"
+    return (
+        f"`{name}` is in no index of its system and not run: add it to `contracts:` of {names.SYSTEM_FILE}, or say "
+        f"`include_unregistered: true` in resources/ or {UNREGISTERED_VARIABLE}=1"
+    )

@@ -14,7 +14,7 @@ from lakelogic_assets.contract.problems import nearest, shown
 from lakelogic_assets.contract.quarantine import Quarantine
 from lakelogic_assets.contract.service_levels import Anomaly
 
-PerLayer = dict[str, Bag]
+PerLayer = dict[str, Bag | None]
 
 
 class Contact(Section):
@@ -70,23 +70,32 @@ class SloSchedule(OpenSection):
     timezone: str | None = None
 
 
+_OF_ONE = frozenset({*SloFreshness.model_fields, "source_check_column", *SloRowCount.model_fields})
+
+
 def _is_per_layer(value: Any) -> str:
-    """Only a mapping of mappings says something for each layer; the member that was not meant reports nothing."""
-    per_layer = isinstance(value, dict) and value and all(isinstance(each, dict) for each in value.values())
-    return "layers" if per_layer and "anomaly" not in value else "one"
+    """Whether a key that is no objective holds a mapping, or every key is an empty one: then each names a layer.
+
+    The member of the union that was not meant reports nothing.
+    """
+    if not isinstance(value, dict):
+        return "one"
+    others = [said for key, said in value.items() if key not in _OF_ONE]
+    are_empty = bool(value) and len(others) == len(value) and others.count(None) == len(others)
+    return "layers" if are_empty or any(isinstance(each, dict) for each in others) else "one"
 
 
 class Slo(Section):
     freshness: (
         Annotated[
-            Annotated[SloFreshness, Tag("one")] | Annotated[dict[str, SloFreshness], Tag("layers")],
+            Annotated[SloFreshness, Tag("one")] | Annotated[dict[str, SloFreshness | None], Tag("layers")],
             Discriminator(_is_per_layer),
         ]
         | None
     ) = None
     row_count: (
         Annotated[
-            Annotated[SloRowCount, Tag("one")] | Annotated[dict[str, SloRowCount], Tag("layers")],
+            Annotated[SloRowCount, Tag("one")] | Annotated[dict[str, SloRowCount | None], Tag("layers")],
             Discriminator(_is_per_layer),
         ]
         | None
@@ -169,7 +178,7 @@ class RegistryFile(Section):
 
 class DomainFile(RegistryFile):
     products: tuple[Bag, ...] = ()
-    environments: dict[str, Bag] = Field(default_factory=dict)
+    environments: dict[str, Bag | None] = Field(default_factory=dict)
     storage: Bag | None = None
     metadata: Bag | None = None
 

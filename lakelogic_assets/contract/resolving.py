@@ -20,6 +20,10 @@ from lakelogic_assets.contract.validation import validated
 
 _REGISTRY_ONLY = ("ownership", "slo", "notifications", "notifications_enabled", "cost", "retention", "external_sources")
 _ENTRY_KEYS = {"path", "layer", "entity", "enabled", "active", "depends_on"}
+_ABOUT_DATA = frozenset(
+    "source model quality transformations links external_logic extraction schema_policy server materialization"
+    " quarantine lineage environments info dataset primary_key natural_key".split()
+)
 _TOKENS_OF_SQL = {"dataset", "link", "value_col", "pivot_value", "pivot_alias"}
 """Braces that are filled while a contract runs, not when it is loaded."""
 
@@ -50,7 +54,7 @@ def resolve(
     layer = (entry.layer if entry else place.get("layer")) or _layer(merged.data, _table(merged, document.path))
     _inherit(merged, context, layer)
     if entry is not None and context.merged is not None:
-        _inherit_extras(merged, context.merged, entry, at)
+        collector.problems += _inherit_extras(merged, context.merged, entry, at)
     packs = chosen_packs(merged, context.merged, context.project, layer)
     collector.problems += lay_packs_under(merged, packs, layer, lambda text, _: fill(text, values))
     _derive(merged, context, values, document.path)
@@ -102,14 +106,32 @@ def _inherit(merged: Merged, context: SystemContext, layer: str | None) -> None:
                 merged.fill((section,), values, registry, (section, layer_key), deep=deep)
 
 
-def _inherit_extras(merged: Merged, registry: Merged, entry: IndexEntry, at: YamlPath) -> None:
-    """Keys of an index entry that a contract could say itself go there; the rest is kept as metadata."""
+def _inherit_extras(merged: Merged, registry: Merged, entry: IndexEntry, at: YamlPath) -> list[Problem]:
+    """Keys of an index entry that a contract could say itself go there; the rest is kept as metadata.
+
+    So is what a contract could not say in this way, unless data depends on it.
+    """
     extras = {key: value for key, value in (entry.model_extra or {}).items() if key not in _ENTRY_KEYS}
     merged.origins["depends_on",] = registry.origin((*at, "depends_on"))
+    problems: list[Problem] = []
     for key, value in extras.items():
-        target: YamlPath = (key,) if key in Contract.model_fields else ("metadata", key)
+        origin = registry.origin((*at, key))
+        is_key = key in Contract.model_fields
+        if is_key and key not in _ABOUT_DATA:
+            misfits = _misfits(key, value, origin)
+            problems += misfits
+            is_key = not misfits
+        target: YamlPath = (key,) if is_key else ("metadata", key)
         if merged.value(target) is None and isinstance(merged.data.get(str(target[0]), {}), dict):
-            merged.put(target, value, registry.origin((*at, key)))
+            merged.put(target, value, origin)
+    return problems
+
+
+def _misfits(key: str, value: Any, origin: Origin) -> list[Problem]:
+    _, problems = validated(
+        Contract, {key: value}, lambda path: Origin(origin.document, (*origin.path, *path[1:])).location
+    )
+    return [replace(each, code="LL313", message=f"{each.message} It is kept under `metadata`.") for each in problems]
 
 
 def _derive(merged: Merged, context: SystemContext, values: dict[str, str], path: Path | None) -> None:

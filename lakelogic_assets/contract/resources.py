@@ -22,6 +22,7 @@ from lakelogic_assets.project import Project
 
 _NOT_IN_PARTS = re.compile(r"[|,\[\]\x00-\x1f]|\.\.\.|^\s|\s\Z")
 LAKE_VARIABLE = "LAKELOGIC_VAR_LAKE"
+UNREGISTERED_VARIABLE = "LAKELOGIC_INCLUDE_UNREGISTERED"
 _STORAGE_ROOT = "storage_root"
 SPARK_MASTER, SPARK_REMOTE = "spark.master", "spark.remote"
 _VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
@@ -108,6 +109,7 @@ class Resource(Section):
     concurrency: Concurrency = Concurrency()
     gates: Gates = Gates()
     dagster: Orchestration = Orchestration()
+    include_unregistered: bool = False
 
     @property
     def values(self) -> dict[str, str]:
@@ -185,8 +187,18 @@ class Declarations:
         lake = {_STORAGE_ROOT: self.lake} if self.lake else {}
         return lake | (self.active.values if self.active else {})
 
+    @property
+    def include_unregistered(self) -> bool:
+        """Whether contracts that no index of their system names are run, too."""
+        return self.active is not None and self.active.include_unregistered
+
 
 D = TypeVar("D", Resource, PartitionSet)
+
+
+def includes_unregistered(environ: Mapping[str, str]) -> bool:
+    """Whether the environment asks for contracts that no index names."""
+    return environ.get(UNREGISTERED_VARIABLE, "").strip().lower() not in ("", "0", "false", "no")
 
 
 def load_declarations(project: Project, environ: Mapping[str, str]) -> Declarations:

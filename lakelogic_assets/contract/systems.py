@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from lakelogic_assets import names
+from lakelogic_assets.contract.fitting import NO_ENTRY, read_domain, read_system
 from lakelogic_assets.contract.inheritance import INHERITED_KEYS, Merged, under_system
 from lakelogic_assets.contract.lineage import STAMPS, Lineage
 from lakelogic_assets.contract.placeholders import expand, fill, is_engine_secret, is_path, is_secret, is_sql, rewritten
 from lakelogic_assets.contract.problems import NOWHERE, Location, Problem, YamlPath, dotted, listed
-from lakelogic_assets.contract.reading import Document, read_document
-from lakelogic_assets.contract.registry_files import DomainFile, IndexEntry, SystemFile, without_anchors
+from lakelogic_assets.contract.reading import Document
+from lakelogic_assets.contract.registry_files import IndexEntry, SystemFile
 from lakelogic_assets.contract.validation import validated
-from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
 _PASSES = 3
@@ -31,12 +31,6 @@ _EXPANDED_BLOCKS = (
     "materialization",
     "server",
 )
-
-
-_NO_ENTRY = {"path": "-", "enabled": False}
-"""Stands in for an index entry that cannot be read."""
-
-F = TypeVar("F", SystemFile, DomainFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +61,7 @@ class SystemContext:
         """The index, each entry with its number in the file."""
         written = self.merged.data.get("contracts") if self.merged and self.file else ()
         for number, entry in enumerate(self.file.contracts if self.file else ()):
-            if written and written[number] is not _NO_ENTRY:
+            if written and written[number] is not NO_ENTRY:
                 yield number, entry
 
     @property
@@ -124,12 +118,10 @@ def standalone(project: Project, environ: Mapping[str, str], domain: Document | 
 
 def load_system(path: Path, project: Project, environ: Mapping[str, str]) -> SystemContext:
     """Read `_system.yaml` and the `_domain.yaml` above it; raises only when the system cannot be read at all."""
-    document = read_document(path)
-    document, file, problems = _what_holds(SystemFile, document)
-    if file is None:
-        raise ContractError(problems)
-    domain, domain_problems = read_domain(path.parent.parent / names.DOMAIN_FILE)
-    merged, disagreed = under_system(document, domain)
+    document, file, problems = read_system(path)
+    domain = read_domain(path.parent.parent / names.DOMAIN_FILE)
+    merged, disagreed = under_system(document, domain.document)
+    problems += domain.missed_by(document)
     collector = Collector(merged)
     for at in disagreed:
         collector.add(
@@ -160,35 +152,8 @@ def load_system(path: Path, project: Project, environ: Mapping[str, str]) -> Sys
         file,
         values,
         context.environment_known,
-        (*problems, *domain_problems, *collector.problems),
+        (*problems, *domain.problems, *collector.problems),
     )
-
-
-def read_domain(path: Path) -> tuple[Document | None, list[Problem]]:
-    """The domain's file, if there is one that can be read."""
-    if not path.is_file():
-        return None, []
-    try:
-        document = read_document(path)
-    except ContractError as error:
-        return None, list(error.problems)
-    document, file, problems = _what_holds(DomainFile, document)
-    return (document if file else None), problems
-
-
-def _what_holds(model: type[F], document: Document) -> tuple[Document, F | None, list[Problem]]:
-    """A registry file without the parts that are wrong, so that one slip does not silence a whole system."""
-    data = without_anchors(document.data)
-    file, problems = validated(model, data, document.locate)
-    if file is not None:
-        return document, file, problems
-    wrong = {problem.path[:2] if problem.path[:1] == ("contracts",) else problem.path[:1] for problem in problems}
-    kept = {key: value for key, value in data.items() if (key,) not in wrong}
-    if isinstance(entries := kept.get("contracts"), list):
-        # An entry stays in its place, so that the lines of the others are still right.
-        kept["contracts"] = [_NO_ENTRY if ("contracts", i) in wrong else entry for i, entry in enumerate(entries)]
-    file, _ = validated(model, kept, document.locate)
-    return Document(document.path, document.text, kept), file, problems
 
 
 class Collector:

@@ -32,7 +32,7 @@ def chosen_products(products: Sequence[Product], engine: Engine, words: Sequence
     """The products meant, in the order of the graph."""
     graph = engine.registry.graph
     try:
-        keys = engine.registry.select(words) if words else frozenset(graph.nodes)
+        keys = engine.registry.running(engine.registry.select(words)) if words else graph.nodes
     except LakeLogicError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
     by_key = {product.key: product for product in products}

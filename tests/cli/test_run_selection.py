@@ -50,3 +50,14 @@ def test_a_project_of_nothing_but_errors_is_refused_with_all_of_them(broken: Pat
     said = call("run", "--project", shop, "--all")
     assert said.code == 1
     assert "LL106" in said.out + said.err
+
+
+def test_a_contract_that_is_in_no_index_is_not_passed_over_in_silence(shop: Path, orders: Path, call: Call) -> None:
+    orders.with_name("_system.yaml").write_text("domain: shop\nsystem: till\ncontracts: []\n")
+    said = call("run", "--project", shop, "silver_orders", "--dry-run")
+    assert said.code != 0
+    assert "`shop/silver_orders` is in no index of its system" in said.err
+    (shop / "resources").mkdir(exist_ok=True)
+    (shop / "resources" / "local.yaml").write_text("name: local\ninclude_unregistered: true\n")
+    said = call("run", "--project", shop, "silver_orders", "--dry-run")
+    assert (said.code, "silver_orders" in said.out) == (0, True)

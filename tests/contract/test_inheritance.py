@@ -93,6 +93,22 @@ def test_filling_leaves_what_is_said() -> None:
     assert merged.document.data["lineage"] == {"enabled": False}
 
 
+def test_what_is_said_in_one_spelling_is_not_inherited_in_another() -> None:
+    domain = document(
+        "d", "quarantine: {mode: append, format: delta}\nmaterialization: {silver: {primary_key: [a], format: delta}}\n"
+    )
+    system = document("s", "quarantine: {write_mode: overwrite}\nmaterialization: {silver: {merge_keys: [b]}}\n")
+    registry, _ = under_system(system, domain)
+    assert registry.data["quarantine"] == {"write_mode": "overwrite", "format": "delta"}
+    assert registry.data["materialization"]["silver"] == {"merge_keys": ["b"], "format": "delta"}
+    merged = Merged(document("c", "quarantine: {mode: append}\nmaterialization: {primary_key: [c]}\n"))
+    merged.fill(("quarantine",), registry.data["quarantine"], registry, ("quarantine",))
+    silver = registry.data["materialization"]["silver"]
+    merged.fill(("materialization",), silver, registry, ("materialization", "silver"))
+    assert merged.data["quarantine"] == {"mode": "append", "format": "delta"}
+    assert merged.data["materialization"] == {"primary_key": ["c"], "format": "delta"}
+
+
 def test_without_depth_only_whole_keys_are_filled() -> None:
     merged = Merged(document("c", "metadata: {a: {x: 1}}\n"))
     source = document("s", "metadata: {a: {y: 2}, b: 3}\n")

@@ -106,13 +106,13 @@ def test_below_a_registry_that_cannot_be_read_its_problem_is_told_too(write: Wri
 
 def test_what_a_registry_says_wrongly_is_told_below_it(write: Write) -> None:
     wrong = {
-        "sales/_domain.yaml": "domain: sales\nslo: {freshness: {silver: {max_delay_minutes: soon}}}\n",
+        "sales/_domain.yaml": "domain: sales\nstorge: {root: lake}\nslo: {freshness: {silver: {max_delay_minutes: soon}}}\n",
         "sales/till/_system.yaml": "quarantine: {enabld: true}\n" + SYSTEM + INDEX,
         "hr/_domain.yaml": "domian: hr\n",
     }
     folder = write({**TREE, **wrong})
     found = problems(load_paths([folder / "sales/till/silver_orders.yaml"], Project(folder), {}), folder)
-    assert found == ["sales/_domain.yaml LL103 2", "sales/till/_system.yaml LL101 1"]
+    assert found == ["sales/_domain.yaml LL101 2", "sales/till/_system.yaml LL101 1"]
 
 
 def test_a_slip_in_the_index_is_no_problem_of_another_contract(write: Write) -> None:
@@ -133,13 +133,14 @@ def test_nobody_waits_in_vain_for_a_contract_that_is_there_but_wrong(write: Writ
     assert "LL401" not in {problem.code for problem in load_project(Project(folder), {}).problems}
 
 
-def test_a_contract_whose_file_is_not_there_is_missed(write: Write) -> None:
+def test_a_contract_whose_file_is_not_there_counts_as_switched_off(write: Write) -> None:
     folder = write(TREE)
     (folder / "sales/till/bronze_orders.yaml").unlink()
-    assert problems(load_project(Project(folder), {}), folder) == [
-        "sales/till/_system.yaml LL301 6",
-        "sales/till/silver_orders.yaml LL401 3",
-    ]
+    assert problems(load_project(Project(folder), {}), folder) == ["sales/till/_system.yaml LL301 6"]
+    entity = SILVER.replace("primary_key", "upstream: [orders, nobody]\nprimary_key")
+    (folder / "sales/till/silver_orders.yaml").write_text(entity)
+    found = load_project(Project(folder), {})
+    assert [problem.found for problem in found.errors] == ["nobody"]
 
 
 def test_a_file_outside_of_any_registry_stands_alone(write: Write) -> None:
@@ -183,6 +184,34 @@ def test_a_contract_that_no_index_names_is_known_but_not_run(write: Write) -> No
     returns = registry.find("bronze_returns")
     assert not returns.place.enabled
     assert returns.layer == "bronze"
+
+
+@pytest.mark.parametrize(
+    ("said", "environ"),
+    [("include_unregistered: true", {}), ("description: x", {"LAKELOGIC_INCLUDE_UNREGISTERED": "1"})],
+)
+def test_a_project_may_ask_for_contracts_that_no_index_names(write: Write, said: str, environ: dict[str, str]) -> None:
+    tree = {f"contracts/{name}": text for name, text in TREE.items()}
+    folder = write(
+        {
+            **tree,
+            "contracts/sales/till/deep/bronze_returns.yaml": BRONZE.replace("Orders", "Returns"),
+            "contracts/sales/till/old/silver_orders_v0.9.yaml": SILVER,
+            "resources/local.yaml": f"name: local\n{said}\n",
+        }
+    )
+    registry = load_project(Project(folder), environ)
+    assert problems(registry, folder) == ["contracts/sales/till/old/silver_orders_v0.9.yaml LL310 1"]
+    returns = registry.find("bronze_returns")
+    assert returns.place.enabled
+    assert returns.materialization.target_path == "table:lakehouse.sales.bronze_returns"
+    assert [contract.place.path.stem for contract in registry if contract.place.enabled and contract.place.path] == [
+        "bronze_orders",
+        "silver_orders",
+        "bronze_returns",
+    ]
+    without = load_project(Project(folder, "other"), {"LAKELOGIC_INCLUDE_UNREGISTERED": "0"})
+    assert not without.find("bronze_returns").place.enabled
 
 
 def test_a_layer_told_by_the_name_of_the_table_inherits_too(write: Write) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lakelogic_assets.contract.document import Contract, Place
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.errors import NotFoundError
+from lakelogic_assets.errors import NotFoundError, RequestError
 
 
 def contract(table: str, domain: str | None = "sales", system: str | None = "till", **data: Any) -> Contract:
@@ -51,6 +51,20 @@ def test_contracts_are_selected_by_words(words: list[str], tables: set[str]) -> 
     )
     gold = contract("gold_sales", system="mart", upstream=["silver_till_orders"])
     assert {key[-1] for key in registry(ORDERS, clean, gold).select(words)} == tables
+
+
+def test_to_ask_only_for_what_is_not_run_is_answered_with_the_reason() -> None:
+    off = contract("gold_off", place={"enabled": False})
+    loose = contract("gold_loose").with_place(Place(domain="sales", enabled=False))
+    known = registry(ORDERS, off, loose)
+    assert known.running([off.key, ORDERS.key]) == [ORDERS.key]
+    assert known.running([]) == []
+    with pytest.raises(RequestError, match=r"`sales/gold_off` is switched off by `enabled: false` in its index\."):
+        known.running([off.key])
+    with pytest.raises(
+        RequestError, match=r"in no index of its system and not run: .* LAKELOGIC_INCLUDE_UNREGISTERED=1"
+    ):
+        known.running([loose.key])
 
 
 def test_a_name_nobody_has_is_answered_with_the_nearest() -> None:

@@ -62,6 +62,21 @@ def test_lines_of_an_index_are_right_behind_an_entry_that_is_wrong(write: Write)
     ]
 
 
+def test_an_extra_of_the_index_that_does_not_fit_is_kept_as_metadata(write: Write) -> None:
+    index = INDEX.replace(
+        "path: bronze_orders.yaml",
+        "path: bronze_orders.yaml, schedule: hourly, tier: gold, frequency: daily, tags: [a]",
+    ).replace("path: silver_orders.yaml", "path: silver_orders.yaml, quarantine: {enabld: false}")
+    folder = write({**TREE, "sales/till/_system.yaml": SYSTEM + index})
+    registry = load_project(Project(folder), {})
+    contract = registry.find("bronze_orders")
+    assert contract.schedule is None
+    assert (contract.tier, contract.frequency) == ("gold", "daily")
+    assert (contract.metadata["schedule"], contract.metadata["tags"]) == ("hourly", ["a"])
+    assert problems(registry, folder) == ["sales/till/_system.yaml LL313 6", "sales/till/_system.yaml LL101 7"]
+    assert "'hourly' is not a cron expression. It is kept under `metadata`." in str(registry.warnings[0])
+
+
 def test_a_thousand_loose_contracts_in_one_folder_load_in_linear_time(write: Write) -> None:
     folder = write({f"bronze_{i}.yaml": BRONZE for i in range(600)})
     started = time.process_time()
