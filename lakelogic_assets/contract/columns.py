@@ -7,13 +7,13 @@ from typing import assert_never
 
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.sql import current_frame, query_facts
+from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, query_facts
 
 
 def created_by(  # noqa: C901 - one arm for every operation
     operation: ops.Operation, model: Iterable[str] = ()
 ) -> frozenset[str]:
-    """Columns that did not exist before the step; a column rewritten in place does not count."""
+    """Columns that the step writes besides those it is made for; text that is cut or mapped in its place is none."""
     match operation:
         case str():
             return query_facts(current_frame(operation)).renamed
@@ -44,6 +44,26 @@ def created_by(  # noqa: C901 - one arm for every operation
             assert_never(operation)
 
 
+def rewritten_by(operation: ops.Operation) -> frozenset[str]:
+    """Of the columns that a step writes those that it reads as well: they were there before."""
+    read: Iterable[str]
+    match operation:
+        case ops.Derive():
+            read = expression_facts(current_frame(operation.expression)).columns
+        case ops.JsonExtract() | ops.Bucket():
+            read = (operation.source,)
+        case ops.Lookup() | ops.Join():
+            read = (operation.on,)
+        case ops.DateDiff():
+            read = (operation.from_col, operation.to_col)
+        case ops.Coalesce():
+            read = operation.sources or (operation.field,)
+        case _:
+            return frozenset()
+    folded = {name.lower() for name in read}
+    return frozenset(name for name in created_by(operation) if name.lower() in folded)
+
+
 def _trace_columns(rollup: ops.Rollup) -> frozenset[str]:
     named = [rollup.upstream_run_ids_column]
     if rollup.traces_keys:
@@ -52,26 +72,41 @@ def _trace_columns(rollup: ops.Rollup) -> frozenset[str]:
 
 
 def created_in(contract: Contract, phase: str) -> frozenset[str]:
-    """Columns that the contract's own steps of one phase make."""
+    """Columns that the contract's own steps of one phase make, or work out anew in their place."""
+    return _made_by(contract, _operations(contract, phase))
+
+
+def _operations(contract: Contract, phase: str) -> list[ops.Operation]:
+    return [step.operation for step in contract.transformations if step.effective_phase == phase]
+
+
+def _made_by(contract: Contract, operations: Iterable[ops.Operation]) -> frozenset[str]:
     model = contract.model.by_name
-    made: set[str] = set()
-    for step in contract.transformations:
-        if step.effective_phase == phase:
-            made |= created_by(step.operation, model)
-    return frozenset(made)
+    return frozenset[str]().union(*(created_by(each, model) for each in operations))
 
 
 def computed_in(contract: Contract, phase: str) -> frozenset[str]:
     """Columns that the steps of one phase work out, rather than bring along or rename."""
     computing = (str, ops.Derive, ops.Rollup, ops.Pivot)
-    steps = (step.operation for step in contract.transformations if step.effective_phase == phase)
-    made = (created_by(each, contract.model.by_name) for each in steps if isinstance(each, computing))
-    return frozenset[str]().union(*made)
+    return _made_by(contract, (each for each in _operations(contract, phase) if isinstance(each, computing)))
+
+
+def remade_in(contract: Contract, phase: str) -> frozenset[str]:
+    """Columns that steps of one phase make in other rows: what arrived under such a name is something else."""
+    return _made_by(contract, (each for each in _operations(contract, phase) if _makes_rows(each)))
+
+
+def _makes_rows(operation: ops.Operation) -> bool:
+    if isinstance(operation, str):
+        return is_query(operation)
+    return isinstance(operation, ops.Rollup | ops.Pivot | ops.Unpivot)
 
 
 def post_created(contract: Contract) -> frozenset[str]:
-    """Columns that exist only once the post steps have run."""
-    return created_in(contract, "post") - created_in(contract, "pre")
+    """Columns that exist only once the post steps have run; one that is rewritten in its place was there before."""
+    model = contract.model.by_name
+    made = (created_by(each, model) - rewritten_by(each) for each in _operations(contract, "post"))
+    return frozenset[str]().union(*made) - created_in(contract, "pre")
 
 
 def replaces_columns(contract: Contract) -> bool:

@@ -97,8 +97,10 @@ def _rules_run_after_their_columns(contract: Contract, rules: Sequence[RowRule])
     for rule in rules:
         missing = [column for column in rule.columns if column.lower() in late]
         if rule.written_phase == "pre" and missing:
+            # A declared column may arrive as well, and is then judged as it arrives.
+            code = "LL405" if any(contract.model.field(column) is None for column in missing) else "LL440"
             message = f"The rule `{rule.name}` runs before the step that makes `{missing[0]}`."
-            yield "LL405", message, rule.written_at
+            yield code, message, rule.written_at
 
 
 def _keyed(contract: Contract) -> Findings:
