@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from lakelogic_assets.contract import transformations as ops
+from lakelogic_assets.contract.datatypes import is_number
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, query_facts
 
@@ -86,9 +87,12 @@ def _made_by(contract: Contract, operations: Iterable[ops.Operation]) -> frozens
 
 
 def computed_in(contract: Contract, phase: str) -> frozenset[str]:
-    """Columns that the steps of one phase work out, rather than bring along or rename."""
+    """Columns that the steps of one phase work out or make numbers of, rather than bring along or rename."""
     computing = (str, ops.Derive, ops.Rollup, ops.Pivot)
-    return _made_by(contract, (each for each in _operations(contract, phase) if isinstance(each, computing)))
+    operations = _operations(contract, phase)
+    made = _made_by(contract, (each for each in operations if isinstance(each, computing)))
+    casts = (each.columns for each in operations if isinstance(each, ops.Cast))
+    return made | {name for asked in casts for name, kind in asked.items() if is_number(kind)}
 
 
 def remade_in(contract: Contract, phase: str) -> frozenset[str]:
@@ -107,6 +111,35 @@ def post_created(contract: Contract) -> frozenset[str]:
     model = contract.model.by_name
     made = (created_by(each, model) - rewritten_by(each) for each in _operations(contract, "post"))
     return frozenset[str]().union(*made) - created_in(contract, "pre")
+
+
+def engine_columns(contract: Contract) -> frozenset[str]:
+    """Columns that no row needs to bring: the strategy and lineage add them, or they are generated and no step is."""
+    added = {*contract.injected_columns, *contract.lineage.columns.values()}
+    return generated_columns(contract) | added
+
+
+def generated_columns(contract: Contract) -> frozenset[str]:
+    """Fields that are `generated`, and not by the contract's own steps."""
+    generated = (field.name for field in contract.model.fields if field.generated)
+    return frozenset(name for name in generated if not _may_be_made(name, contract))
+
+
+def _may_be_made(name: str, contract: Contract) -> bool:
+    """Whether steps or logic of the contract's own make a column, as far as can be told without its rows."""
+    if contract.external_logic is not None or contract.extraction is not None:
+        return True
+    return any(_may_make(step.operation, name, contract) for step in contract.transformations)
+
+
+def _may_make(operation: ops.Operation, name: str, contract: Contract) -> bool:
+    made = set(created_by(operation, contract.model.by_name))
+    if isinstance(operation, str):
+        facts = query_facts(current_frame(operation))
+        made |= set(facts.outputs)
+        if facts.has_star and facts.shape == "query" and contract.links:
+            return True  # the star may be a link's
+    return name.lower() in {each.lower() for each in made}
 
 
 def replaces_columns(contract: Contract) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
-from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
+from lakelogic_assets.contract.columns import created_in, engine_columns, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.facts import facts_make_sense
 from lakelogic_assets.contract.inheritance import Merged
@@ -142,7 +142,7 @@ def _declared_columns(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
 def _known_columns(contract: Contract) -> frozenset[str] | None:
     """Every column the table can have; None where undeclared columns are kept as they come."""
     columns = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    columns |= set(contract.lineage.columns.values()) | set(contract.scd2.injected_columns if contract.scd2 else ())
+    columns |= engine_columns(contract)
     if contract.policy.unknown_fields == "allow":
         # Undeclared source columns are kept, so only a near miss of a declared name is surely a slip.
         wanted = {name for _, name in _declared_columns(contract)}
@@ -155,10 +155,7 @@ def _rule_columns_exist(contract: Contract, rules: Sequence[RowRule]) -> Finding
     if not contract.model.fields or replaces_columns(contract) or contract.external_logic:
         return
     known = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    known |= set(contract.lineage.columns.values()) | set(
-        contract.extraction.patterns or () if contract.extraction else ()
-    )
-    known |= set(contract.scd2.injected_columns if contract.scd2 else ())
+    known |= engine_columns(contract) | set(contract.extraction.patterns or () if contract.extraction else ())
     folded = {name.lower() for name in known}
     for rule in rules:
         for column in rule.columns:
@@ -240,6 +237,15 @@ def _dedupe_is_ordered(contract: Contract) -> Findings:
     for index, step in enumerate(contract.transformations):
         if isinstance(step.operation, ops.Deduplicate) and not step.operation.sort_by:
             yield "LL410", "Which of the duplicates stays is not said.", ("transformations", index, "deduplicate")
+
+
+def _bins_are_reached(contract: Contract) -> Findings:
+    for index, step in enumerate(contract.transformations):
+        bins = step.operation.bins if isinstance(step.operation, ops.Bucket) else ()
+        for number, bin_ in enumerate(bins[:-1]):
+            if bin_.takes_all:
+                at: YamlPath = ("transformations", index, "bucket", "bins", number)
+                yield "LL441", f"The bin {bin_.label!r} takes all values, so those below it get none.", at
 
 
 def _severities_are_known(contract: Contract) -> Findings:
@@ -353,6 +359,7 @@ CHECKS: tuple[Callable[[Contract], Findings], ...] = (
     _links_exist,
     _files_exist,
     _dedupe_is_ordered,
+    _bins_are_reached,
     _severities_are_known,
     _loads_make_sense,
     facts_make_sense,
