@@ -53,7 +53,12 @@ def test_a_cast_step_that_asks_for_whole_numbers_cuts_fractions_off(sandbox: San
     fields = ", ".join(f"{{name: {name}, type: int}}" for name in ("id", "word", "share", "told", "arrived"))
     text = f"model: {{fields: [{fields}]}}\n"
     text += "transformations: [{cast: {columns: {word: integer, share: int, told: double}}}]\n"
-    rows = [(1, "1.5", 2.7, "3.9", 1.0), (2, "-1.5", -2.7, "1e2", 1.0), (3, "1d", 1.0, "1", 1.0), (4, "1", 1.0, "1", 1.5)]
+    rows = [
+        (1, "1.5", 2.7, "3.9", 1.0),
+        (2, "-1.5", -2.7, "1e2", 1.0),
+        (3, "1d", 1.0, "1", 1.0),
+        (4, "1", 1.0, "1", 1.5),
+    ]
     outcome = sandbox.validate(text, rows, "id int, word string, share double, told string, arrived double")
     assert sorted(tuple(row) for row in outcome.good.collect()) == [(1, 1, 2, 3, 1), (2, -1, -2, 100, 1)]
     assert {row.id: row[names.ERRORS_COLUMN] for row in outcome.bad.collect()} == {
