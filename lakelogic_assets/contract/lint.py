@@ -16,7 +16,7 @@ from lakelogic_assets.contract.lint_bags import lint_bags
 from lakelogic_assets.contract.lint_sql import lint_sql
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
-from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, row_rules
+from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, repeated_rules, row_rules
 from lakelogic_assets.contract.service_levels import COUNTERS
 from lakelogic_assets.contract.settings import settings_problems
 from lakelogic_assets.contract.source import SOURCE_TYPES
@@ -71,13 +71,14 @@ def _names_are_unique(contract: Contract) -> Findings:
 
 
 def _rule_names_are_unique(contract: Contract) -> Findings:
-    for section in ("row_rules", "dataset_rules"):
-        seen: set[str] = set()
-        for index, rule in enumerate(getattr(contract.quality, section)):
-            if rule.sql is not None and rule.name:
-                if rule.name in seen:
-                    yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", section, index, "name")
-                seen.add(rule.name)
+    for rule in repeated_rules(contract):
+        _, section, index, *_ = rule.written_at
+        entry = getattr(contract.quality, str(section))[index]
+        if entry.sql is None:
+            message = f"A second rule is called `{rule.name}`; a `name` inside of it tells it from the first."
+            yield "LL427", message, rule.written_at
+        elif entry.name:
+            yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", section, index, "name")
 
 
 def _file_is_named_after_table(contract: Contract) -> Findings:

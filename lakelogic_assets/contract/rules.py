@@ -117,6 +117,18 @@ def dataset_rules(contract: Contract) -> tuple[DatasetRule, ...]:
     return _with_unique_names([_dataset_rule(rule, index) for index, rule in enumerate(contract.quality.dataset_rules)])
 
 
+def repeated_rules(contract: Contract) -> Iterator[RowRule | DatasetRule]:
+    """Written rules that have the name of one before them, and are reported with a number behind it."""
+    of_rows = _written_rules(contract, frozenset())
+    of_all = (_dataset_rule(rule, index) for index, rule in enumerate(contract.quality.dataset_rules))
+    for rules in (of_rows, of_all):
+        seen: set[str] = set()
+        for rule in rules:
+            if rule.name in seen:
+                yield rule
+            seen.add(rule.name)
+
+
 def severity_of(word: str | None) -> Severity:
     """Words nobody knows count as errors: a typo must not let bad rows through."""
     folded = (word or "error").lower()
