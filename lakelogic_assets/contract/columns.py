@@ -14,7 +14,7 @@ from lakelogic_assets.contract.sql import current_frame, expression_facts, is_qu
 def created_by(  # noqa: C901 - one arm for every operation
     operation: ops.Operation, model: Iterable[str] = ()
 ) -> frozenset[str]:
-    """Columns that the step writes besides those it is made for; text that is cut or mapped in its place is none."""
+    """Columns that a step makes or works out anew; one whose values it only tidies in their place does not count."""
     match operation:
         case str():
             return query_facts(current_frame(operation)).renamed
