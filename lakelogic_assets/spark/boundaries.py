@@ -188,19 +188,24 @@ def _since_watermark(scope: Scope, source: Source, destination: Destination, str
 def _default_cursor(scope: Scope, source: Source, place: str) -> str | None:
     """The column that tells new rows where the contract names none: the stamp of a table made here, or the feed's."""
     named = (names.PROCESSED_AT_COLUMN, source.cdc_timestamp_field if source.load_mode == "cdc" else None)
-    if not delta_log.is_table(place):
+    kind = next((name for name, is_one in _KINDS.items() if is_one(place)), None)
+    if kind is None:
         return names.PROCESSED_AT_COLUMN  # reading it says what is wrong
-    present = scope.spark.read.format("delta").load(place).columns
+    present = scope.spark.read.format(kind).load(place).columns
     return next((found for name in named if name and (found := find_name(present, name))), None)
 
 
+_KINDS = {"delta": delta_log.is_table, parquet_table.FORMAT: parquet_table.is_table}
+
+
 def _without_cursor(scope: Scope, source: Source, destination: Destination, place: str) -> Decision:
-    """No column tells new rows from old ones; the versions of a table do."""
+    """No column tells new rows from old ones; the versions of a table do, where it has any."""
+    versioned = delta_log.is_table(place) and not source.lookback
+    how = "what is new is told by the versions of the table" if versioned else "every run reads all of it"
     scope.warn(
-        f"{source.path} has no `{names.PROCESSED_AT_COLUMN}` and the contract no `source.watermark_field`, so what is "
-        "new is told by the versions of the table."
+        f"{source.path} has no `{names.PROCESSED_AT_COLUMN}` and the contract no `source.watermark_field`: {how}."
     )
-    if source.lookback:
+    if not versioned:
         return Decision(reason="no column tells what is new, so everything is read")
     return _since_version(scope, source, destination, place)
 
