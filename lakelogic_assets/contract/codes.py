@@ -245,6 +245,14 @@ CODES: dict[str, Code] = {
                 "A source that is not read here",
                 "Land it as files or as a table, or give the rows to the run.",
             ),
+            "LL440": (
+                "A rule that looks at a column before a step writes it",
+                "Drop `phase: pre` from the rule if it is about what the step makes; what arrives may stay judged.",
+            ),
+            "LL441": (
+                "A bin that leaves nothing for the next",
+                "Give it a condition (lt, lte, gt, gte or eq), or put it last.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",

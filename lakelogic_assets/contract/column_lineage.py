@@ -69,8 +69,7 @@ def table_columns(contract: Contract) -> tuple[str, ...]:
     if not contract.model.fields:
         return ()
     stamps = (*contract.lineage.kept_columns.values(), *contract.lineage.columns.values())
-    injected = contract.scd2.injected_columns if contract.scd2 else ()
-    return tuple(dict.fromkeys((*contract.model.by_name, *injected, *stamps)))
+    return tuple(dict.fromkeys((*contract.model.by_name, *contract.injected_columns, *stamps)))
 
 
 def _final(contract: Contract, columns_of: ColumnsOf) -> Frame:
@@ -123,7 +122,7 @@ def _written(contract: Contract, frame: Frame) -> list[str]:
         *lineage.columns.values(),
         *({Lineage().column_of(each) for each in STAMPS} - set(contract.model.by_name)),
     }
-    made_later = {*stamps, *(contract.scd2.injected_columns if contract.scd2 else ())}
+    made_later = {*stamps, *contract.injected_columns}
     declared = list(contract.model.by_name)
     if not declared or contract.policy.unknown_fields == "allow":
         folded = {name.lower() for name in declared}

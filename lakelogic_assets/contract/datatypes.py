@@ -23,6 +23,8 @@ _SPARK_NAME = {
     "variant": "VARIANT",
 }
 
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+
 TYPE_NAMES = (*sorted(_SPARK_NAME), "decimal(p,s)", "array<…>", "map<…,…>", "struct<…>")
 
 _SIZED = re.compile(r"(decimal|numeric|char|varchar)\s*\(\s*(\d{1,4})\s*(?:,\s*(\d{1,2})\s*)?\)\Z", re.I)
@@ -37,6 +39,11 @@ MAX_LENGTH, MAX_DEPTH = 5000, 30
 def spark_type(name: str) -> str | None:
     """The Spark DDL type for a type name; None when the language has no such type."""
     return _spark_type(name, 0) if len(name) <= MAX_LENGTH else None
+
+
+def is_number(name: str) -> bool:
+    """Whether a type name stands for whole numbers or fractions."""
+    return (spark_type(name) or "").startswith(_NUMBERS)
 
 
 def _spark_type(name: str, depth: int) -> str | None:

@@ -256,6 +256,24 @@ class Contract(Section):
         return scd2.model_copy(update={"track_columns": beside}) if beside and not scd2.track_columns else scd2
 
     @property
+    def injected_columns(self) -> tuple[str, ...]:
+        """Columns that writing the table adds by its strategy: those of SCD2, a surrogate key, marks of deletion."""
+        section, source = self.materialization, self.source
+        if self.scd2:
+            return self.scd2.injected_columns
+        if section.strategy != "merge":
+            return ()
+        surrogate = section.scd1.surrogate_key if section.scd1 else None
+        marks: tuple[str, ...] = ()
+        if source and source.cdc_op_field and section.soft_delete_column != "":
+            marks = (
+                section.soft_delete_column or names.IS_DELETED_COLUMN,
+                section.soft_delete_time_column or names.DELETED_AT_COLUMN,
+                section.soft_delete_reason_column or names.DELETE_REASON_COLUMN,
+            )
+        return (*((surrogate,) if surrogate else ()), *marks)
+
+    @property
     def business_key(self) -> tuple[str, ...]:
         """What identifies a member of an SCD2 dimension across its versions."""
         scd2 = self.scd2 or Scd2()

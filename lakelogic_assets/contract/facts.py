@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.columns import created_in
+from lakelogic_assets.contract.datatypes import is_number
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.model import FieldDefinition
 from lakelogic_assets.contract.problems import YamlPath, slip
@@ -13,7 +14,6 @@ from lakelogic_assets.contract.problems import YamlPath, slip
 _AT: YamlPath = ("materialization", "fact")
 _STRATEGIES = {"transaction": ("append", "A transaction fact is appended to"),
                "accumulating": ("merge", "An accumulating fact is merged")}  # fmt: skip
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _OF_KEYS = ("_id", "_key", "_sk")
 
 
@@ -48,7 +48,7 @@ def _undeclared_milestones(contract: Contract) -> Iterator[tuple[str, str, YamlP
 
 def _is_measure(field: FieldDefinition, contract: Contract) -> bool:
     """A number that is neither a key, nor named like one, nor the engine's own."""
-    if not field.spark_type.startswith(_NUMBERS) or field.foreign_key or field.name.startswith(names.ENGINE_PREFIX):
+    if not is_number(field.type) or field.foreign_key or field.name.startswith(names.ENGINE_PREFIX):
         return False
     keys = {*contract.primary_key, *contract.natural_key, *contract.merge_key, *contract.business_key}
     keys |= {*contract.model.grain_key, *contract.materialization.partition_by, *contract.lineage.columns.values()}

@@ -8,7 +8,7 @@ from typing import Any
 
 from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
-from lakelogic_assets.contract.columns import created_in, post_created, replaces_columns
+from lakelogic_assets.contract.columns import created_in, engine_columns, post_created, replaces_columns
 from lakelogic_assets.contract.document import Contract, file_table
 from lakelogic_assets.contract.facts import facts_make_sense
 from lakelogic_assets.contract.inheritance import Merged
@@ -16,7 +16,7 @@ from lakelogic_assets.contract.lint_bags import lint_bags
 from lakelogic_assets.contract.lint_sql import lint_sql
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
-from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, row_rules
+from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, repeated_rules, row_rules
 from lakelogic_assets.contract.service_levels import COUNTERS
 from lakelogic_assets.contract.settings import settings_problems
 from lakelogic_assets.contract.source import SOURCE_TYPES
@@ -71,13 +71,14 @@ def _names_are_unique(contract: Contract) -> Findings:
 
 
 def _rule_names_are_unique(contract: Contract) -> Findings:
-    for section in ("row_rules", "dataset_rules"):
-        seen: set[str] = set()
-        for index, rule in enumerate(getattr(contract.quality, section)):
-            if rule.sql is not None and rule.name:
-                if rule.name in seen:
-                    yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", section, index, "name")
-                seen.add(rule.name)
+    for rule in repeated_rules(contract):
+        _, section, index, *_ = rule.written_at
+        entry = getattr(contract.quality, str(section))[index]
+        if entry.sql is None:
+            message = f"A second rule is called `{rule.name}`; a `name` inside of it tells it from the first."
+            yield "LL427", message, rule.written_at
+        elif entry.name:
+            yield "LL427", f"The rule `{rule.name}` stands twice.", ("quality", section, index, "name")
 
 
 def _file_is_named_after_table(contract: Contract) -> Findings:
@@ -97,8 +98,10 @@ def _rules_run_after_their_columns(contract: Contract, rules: Sequence[RowRule])
     for rule in rules:
         missing = [column for column in rule.columns if column.lower() in late]
         if rule.written_phase == "pre" and missing:
+            # A declared column may arrive as well, and is then judged as it arrives.
+            code = "LL405" if any(contract.model.field(column) is None for column in missing) else "LL440"
             message = f"The rule `{rule.name}` runs before the step that makes `{missing[0]}`."
-            yield "LL405", message, rule.written_at
+            yield code, message, rule.written_at
 
 
 def _keyed(contract: Contract) -> Findings:
@@ -140,7 +143,7 @@ def _declared_columns(contract: Contract) -> Iterator[tuple[YamlPath, str]]:
 def _known_columns(contract: Contract) -> frozenset[str] | None:
     """Every column the table can have; None where undeclared columns are kept as they come."""
     columns = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    columns |= set(contract.lineage.columns.values()) | set(contract.scd2.injected_columns if contract.scd2 else ())
+    columns |= engine_columns(contract)
     if contract.policy.unknown_fields == "allow":
         # Undeclared source columns are kept, so only a near miss of a declared name is surely a slip.
         wanted = {name for _, name in _declared_columns(contract)}
@@ -153,10 +156,7 @@ def _rule_columns_exist(contract: Contract, rules: Sequence[RowRule]) -> Finding
     if not contract.model.fields or replaces_columns(contract) or contract.external_logic:
         return
     known = set(contract.model.by_name) | created_in(contract, "pre") | created_in(contract, "post")
-    known |= set(contract.lineage.columns.values()) | set(
-        contract.extraction.patterns or () if contract.extraction else ()
-    )
-    known |= set(contract.scd2.injected_columns if contract.scd2 else ())
+    known |= engine_columns(contract) | set(contract.extraction.patterns or () if contract.extraction else ())
     folded = {name.lower() for name in known}
     for rule in rules:
         for column in rule.columns:
@@ -238,6 +238,15 @@ def _dedupe_is_ordered(contract: Contract) -> Findings:
     for index, step in enumerate(contract.transformations):
         if isinstance(step.operation, ops.Deduplicate) and not step.operation.sort_by:
             yield "LL410", "Which of the duplicates stays is not said.", ("transformations", index, "deduplicate")
+
+
+def _bins_are_reached(contract: Contract) -> Findings:
+    for index, step in enumerate(contract.transformations):
+        bins = step.operation.bins if isinstance(step.operation, ops.Bucket) else ()
+        for number, bin_ in enumerate(bins[:-1]):
+            if bin_.takes_all:
+                at: YamlPath = ("transformations", index, "bucket", "bins", number)
+                yield "LL441", f"The bin {bin_.label!r} takes all values, so those below it get none.", at
 
 
 def _severities_are_known(contract: Contract) -> Findings:
@@ -351,6 +360,7 @@ CHECKS: tuple[Callable[[Contract], Findings], ...] = (
     _links_exist,
     _files_exist,
     _dedupe_is_ordered,
+    _bins_are_reached,
     _severities_are_known,
     _loads_make_sense,
     facts_make_sense,

@@ -2,8 +2,9 @@
 
 A value that is not of its field's type sends its row to quarantine (`Type Mismatch`). That is so for a fraction from
 the source in a field of whole numbers as well: cutting it off would lose what somebody measured. A column that the
-contract's own `sql`, `derive`, `rollup` or `pivot` works out, or external logic returns, is cut off as `try_cast` does,
-since its author says there that it is whole: `SUM(minutes) / COUNT(*)` in an `int` needs no `FLOOR`.
+contract's own `sql`, `derive`, `rollup` or `pivot` works out, a `cast` step makes a number of, or external logic
+returns, is cut off as `try_cast` does, since its author says there that it is whole: `SUM(minutes) / COUNT(*)` in an
+`int` needs no `FLOOR`, and `cast: {columns: {amount: int}}` makes 1 of 1.5.
 """
 
 from __future__ import annotations

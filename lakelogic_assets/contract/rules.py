@@ -11,7 +11,7 @@ from weakref import ref
 
 from lakelogic_assets.contract import quality as forms
 from lakelogic_assets.contract.base import Phase
-from lakelogic_assets.contract.columns import post_created
+from lakelogic_assets.contract.columns import engine_columns, post_created
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.facts import milestones
 from lakelogic_assets.contract.model import FieldDefinition
@@ -117,6 +117,18 @@ def dataset_rules(contract: Contract) -> tuple[DatasetRule, ...]:
     return _with_unique_names([_dataset_rule(rule, index) for index, rule in enumerate(contract.quality.dataset_rules)])
 
 
+def repeated_rules(contract: Contract) -> Iterator[RowRule | DatasetRule]:
+    """Written rules that have the name of one before them, and are reported with a number behind it."""
+    of_rows = _written_rules(contract, frozenset())
+    of_all = (_dataset_rule(rule, index) for index, rule in enumerate(contract.quality.dataset_rules))
+    for rules in (of_rows, of_all):
+        seen: set[str] = set()
+        for rule in rules:
+            if rule.name in seen:
+                yield rule
+            seen.add(rule.name)
+
+
 def severity_of(word: str | None) -> Severity:
     """Words nobody knows count as errors: a typo must not let bad rows through."""
     folded = (word or "error").lower()
@@ -124,15 +136,15 @@ def severity_of(word: str | None) -> Severity:
 
 
 def _field_rules(contract: Contract, written: Sequence[RowRule], late: frozenset[str]) -> Iterator[RowRule]:
-    injected = set(contract.scd2.injected_columns) if contract.scd2 else set[str]()
+    injected = {name.lower() for name in engine_columns(contract)}
     tested = {rule.columns[0].lower() for rule in written if _is_not_null(rule)}
     names = {rule.name for rule in written}
     hints = contract.quality.enforce_field_hints and not contract.server.cast_to_string
     hints = hints and contract.server.mode != "ingest"
     for index, field in enumerate(contract.model.fields):
         at: YamlPath = ("model", "fields", index)
-        told = field.name in injected or field.name.lower() in tested
-        told = told or any(_tests_not_null(rule.sql, field.name) for rule in field.rules)
+        told = field.name.lower() in injected | tested
+        told = told or any(_holds_nulls_back(rule, field.name) for rule in field.rules)
         if field.required and contract.quality.enforce_required and not told:
             test = forms.NotNull(fields=(field.name,))
             yield _rule(f"{field.name}_required", test, (field.name,), "completeness", None, (*at, "required"), late)
@@ -163,6 +175,13 @@ def _is_not_null(rule: RowRule) -> bool:
     return isinstance(rule.test, forms.NotNull) or (
         isinstance(rule.test, str) and _tests_not_null(rule.test, rule.columns[0])
     )
+
+
+def _holds_nulls_back(rule: forms.SqlRule, column: str) -> bool:
+    """The same of a rule under its field."""
+    if severity_of(rule.severity) != "error" or rule.on_null == "pass":
+        return False
+    return not rule.has_bounds and _tests_not_null(rule.sql, column)
 
 
 def _tests_not_null(sql: str, column: str) -> bool:

@@ -1,4 +1,12 @@
-"""`source:` and `links:` — where rows come from and what they are looked up in."""
+"""`source:` and `links:` — where rows come from and what they are looked up in.
+
+With `load_mode: incremental` a run reads what is new. Of a table that is told by `watermark_field`, else by the stamp
+`_lakelogic_processed_at`, by the `cdc_timestamp_field` of a feed or by `watermark_date_parts`; where a table has none
+of these, by its versions, with a warning. Of files it is told by the files themselves: all rows of a file that no run
+has read are new, also where they are older than the newest row of the target, since a `watermark_field` that left
+them out would lose what comes late. For files it says which column cuts windows out. Files that repeat the rows of
+earlier ones want `strategy: merge`.
+"""
 
 from __future__ import annotations
 

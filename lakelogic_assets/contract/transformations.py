@@ -126,6 +126,8 @@ class DeduplicateByLatest(Section):
 
 
 class Bin(Section):
+    """A label and the conditions that must all hold for it; one without conditions takes what is left."""
+
     label: str | int | float | bool
     lt: float | None = None
     lte: float | None = None
@@ -133,11 +135,10 @@ class Bin(Section):
     gte: float | None = None
     eq: Any = None
 
-    @model_validator(mode="after")
-    def _some_condition(self) -> Bin:
-        if not self.model_fields_set & {"lt", "lte", "gt", "gte", "eq"}:
-            raise problem("LL102", f"The bin {self.label!r} needs lt, lte, gt, gte or eq.")
-        return self
+    @property
+    def takes_all(self) -> bool:
+        bounds = (self.lt, self.lte, self.gt, self.gte)
+        return "eq" not in self.model_fields_set and all(bound is None for bound in bounds)
 
 
 class Bucket(Section):

@@ -20,7 +20,7 @@ from lakelogic_assets.errors import EngineError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
-from lakelogic_assets.spark.identifiers import column
+from lakelogic_assets.spark.identifiers import column, find_name
 from lakelogic_assets.spark.run_log import successes
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.since import Since
@@ -101,15 +101,20 @@ def read_window(contract: Contract, window: Window) -> Window:
 
 def date_of_parts(source: Source) -> Column | None:
     """The date that a source spreads over columns for year, month and day; NULL where they make none."""
-    said = source.watermark_date_parts
-    if not said:
+    named = _parts(source)
+    if not named:
         return None
-    named = said if isinstance(said, dict) else dict(zip(("year", "month", "day"), said, strict=False))
     texts = [
         F.lpad(column(named[part]).cast("string"), size, "0") if part in named else F.lit("01")
         for part, size in (("year", 4), ("month", 2), ("day", 2))
     ]
     return F.concat(texts[0], F.lit("-"), texts[1], F.lit("-"), texts[2]).try_cast("date")
+
+
+def _parts(source: Source) -> dict[str, str]:
+    """Year, month and day → the column that holds it."""
+    said = source.watermark_date_parts or {}
+    return said if isinstance(said, dict) else dict(zip(("year", "month", "day"), said, strict=False))
 
 
 def _within(moment: Column, start: date | None, end: date | None) -> tuple[Column, ...]:
@@ -157,20 +162,65 @@ def _since_files(scope: Scope, source: Source, destination: Destination, strateg
 
 
 def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str, place: str) -> Decision:
-    name = source.watermark_field or names.PROCESSED_AT_COLUMN
     states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
     newest, source_id = _now_at(place)
     unchanged = states and newest is not None and states[0].get("version") == newest
     if unchanged and _is_of(states[0], source_id) and not source.lookback:
-        return Decision(watermark=name, reason=f"the source is still at version {newest}", nothing_new=True)
+        return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
+    if source.watermark_date_parts and not source.watermark_field:
+        return _since_parts(scope, source, destination, place)
+    name = source.watermark_field or _default_cursor(scope, source, place)
+    if name is None:
+        return _without_cursor(scope, source, destination, place)
     logged = strategy == "pipeline_log"
-    value = _last_known(states, "value") if logged else _highest(scope, destination, source, name)
+    value = _last_known(states, "value") if logged else _highest(scope, destination, source, (name,), column(name))
+    repeats = scope.contract.materialization.strategy != "append"
+    if value is None and states and not (logged or repeats):
+        # The target does not keep the column, and what it has would be appended once more.
+        return _since_version(scope, source, destination, place)
     if value is None:
         return Decision(Boundary(), watermark=name, reason="no earlier success, so everything is read")
     # Rows of the very last moment may have come after the run that saw it; what is appended would be there twice.
-    repeats = scope.contract.materialization.strategy != "append"
     since = Since(name, value, period_seconds(source.lookback) if source.lookback else None, includes=repeats)
     return Decision(Boundary(where=(since.test(),)), watermark=name, reason=f"{name} after {value}", since=since)
+
+
+def _default_cursor(scope: Scope, source: Source, place: str) -> str | None:
+    """The column that tells new rows where the contract names none: the stamp of a table made here, or the feed's."""
+    named = (names.PROCESSED_AT_COLUMN, source.cdc_timestamp_field if source.load_mode == "cdc" else None)
+    kind = next((name for name, is_one in _KINDS.items() if is_one(place)), None)
+    if kind is None:
+        return names.PROCESSED_AT_COLUMN  # reading it says what is wrong
+    present = scope.spark.read.format(kind).load(place).columns
+    return next((found for name in named if name and (found := find_name(present, name))), None)
+
+
+_KINDS = {"delta": delta_log.is_table, parquet_table.FORMAT: parquet_table.is_table}
+
+
+def _without_cursor(scope: Scope, source: Source, destination: Destination, place: str) -> Decision:
+    """No column tells new rows from old ones; the versions of a table do, where it has any."""
+    versioned = delta_log.is_table(place) and not source.lookback
+    how = "what is new is told by the versions of the table" if versioned else "every run reads all of it"
+    scope.warn(
+        f"{source.path} has no `{names.PROCESSED_AT_COLUMN}` and the contract no `source.watermark_field`: {how}."
+    )
+    if not versioned:
+        return Decision(reason="no column tells what is new, so everything is read")
+    return _since_version(scope, source, destination, place)
+
+
+def _since_parts(scope: Scope, source: Source, destination: Destination, place: str) -> Decision:
+    """Days after the newest of the target, of a date that is spread over columns; the newest day may have grown."""
+    day, named = date_of_parts(source), _parts(source)
+    newest = None if day is None else _highest(scope, destination, source, tuple(named.values()), day)
+    if day is None or newest is None:
+        # No run has brought a day, or the target does not keep what says it.
+        return _since_version(scope, source, destination, place)
+    first = newest - timedelta(seconds=period_seconds(source.lookback) or 0) if source.lookback else newest
+    includes = source.lookback is not None or scope.contract.materialization.strategy != "append"
+    test = day >= F.lit(first) if includes else day > F.lit(first)
+    return Decision(Boundary(where=(test,)), reason=f"days {'from' if includes else 'after'} {first}")
 
 
 def _now_at(place: str | None) -> tuple[int | None, str | None]:
@@ -208,14 +258,15 @@ def _made_anew(scope: Scope, source: Source, newest: int | None) -> Decision:
     return Decision(Boundary(to_version=newest), reason="the source is another table than before")
 
 
-def _highest(scope: Scope, destination: Destination, source: Source, name: str) -> Any:
+def _highest(scope: Scope, destination: Destination, source: Source, named: Sequence[str], value: Column) -> Any:
+    """The highest value in the target, as far as it has the columns that it is made of."""
     target = scope.lakehouse.table_path(source.target_path) if source.target_path else destination.target
     if not delta_log.is_table(target):
         return None
     frame = scope.spark.read.format("delta").load(target)
-    if name not in frame.columns:
+    if not all(find_name(frame.columns, name) for name in named):
         return None
-    row = frame.agg(F.max(column(name)).alias("highest")).first()
+    row = frame.agg(F.max(value).alias("highest")).first()
     return row["highest"] if row else None
 
 

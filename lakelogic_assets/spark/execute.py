@@ -54,6 +54,7 @@ from lakelogic_assets.spark.reporting import (
     blank_report,
     newest_of,
     schema_findings,
+    warn_of_growth,
     watermark_state,
 )
 from lakelogic_assets.spark.request import RunRequest, Spark, started
@@ -322,6 +323,7 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
             if bad < 0:
                 raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
             counts = Counts(source, good, bad, source - good - bad)
+            warn_of_growth(scope, counts)
             judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
         draft = replace(
             _draft(run, blank, batch, evaluation, counts, outcomes, judged),

@@ -140,7 +140,8 @@ def _as_files(evaluation: Evaluation, scope: Scope, read: SourceRead, target: st
         return attempt.generation
 
     def late(rules: Sequence[DatasetRule]) -> tuple[DatasetRuleOutcome, ...]:
-        return judge(staged.read(scope.spark) if _readable(rules, scope.contract) else evaluation.good, rules, scope)
+        readable = _readable(rules, scope.contract)
+        return judge(staged.read(scope.spark) if readable else evaluation.good, rules, scope, as_stored=readable)
 
     def judged() -> tuple[DatasetRuleOutcome, ...]:
         return judge_all(evaluation, scope, late)
@@ -222,7 +223,7 @@ def _judge_files(
     written = held.read() if readable and not table_properties(rows) else None
     if written is None:
         return judge(evaluation.good, rules, scope)
-    return judge(written.where(where) if where else written, rules, scope)
+    return judge(written.where(where) if where else written, rules, scope, as_stored=True)
 
 
 def _readable(rules: Sequence[DatasetRule], contract: Contract) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.fingerprint import fingerprint
 from lakelogic_assets.contract.rules import row_rules
@@ -19,6 +20,8 @@ from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.sources.selection import below
 from lakelogic_assets.spark.tables import fixed_prefix
+
+_MAKING_ROWS = (ops.Explode, ops.DateRangeExplode, ops.Unpivot, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,21 @@ def row_outcomes(contract: Contract, evaluation: Evaluation, failures: Mapping[s
     ]
     outcomes += [RowRuleOutcome(name, "error", "schema", "pre", rows) for name, rows in failed.items() if rows]
     return tuple(outcomes)
+
+
+def warn_of_growth(scope: Scope, counts: Counts) -> None:
+    """Tell that joins have made rows of rows, where no step is there to do so on purpose."""
+    contract = scope.contract
+    operations = [step.operation for step in contract.transformations]
+    joined = sorted({each.reference for each in operations if isinstance(each, ops.Join)})
+    meant = any(isinstance(each, _MAKING_ROWS) for each in operations)
+    if counts.dropped >= 0 or not joined or meant or contract.external_logic or contract.extraction:
+        return
+    many = " or ".join(f"`{name}`" for name in joined)
+    scope.warn(
+        f"{counts.source} rows were read and {counts.total} made of them: a key of {many} stands there several times. "
+        "A `lookup` takes one row for each key."
+    )
 
 
 def schema_findings(evaluation: Evaluation) -> SchemaFindings:

@@ -1,7 +1,8 @@
 """When a rule is judged: as it says, else as early as its columns are there.
 
 What a query makes can often not be told from its text: `region` may be a column of the source or of a link. So rules
-whose phase nobody wrote, and whose columns are absent before the post steps, ask the plan of those steps.
+whose phase nobody wrote, and whose columns are absent before the post steps, ask the plan of those steps. The other way
+round, a column that arrives is not made by a step that only writes it anew: its rules look at what arrived.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 
+from lakelogic_assets.contract.columns import created_in, remade_in
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.rules import RowRule, row_rules
 from lakelogic_assets.contract.transformations import Transformation
@@ -36,18 +38,32 @@ class RulePhases:
     def at_split(self, frame: DataFrame, later: Sequence[Transformation], scope: Scope) -> RulePhases:
         """The same where the post steps begin: rules that read what only these make wait for it."""
         contract = scope.contract
-        waiting = [rule for rule in self.pre if rule.written_phase is None and _absent(rule, frame)]
-        if not waiting or not (replaces_late(contract) or contract.external_logic):
-            return self
+        arrived = self._of_what_arrived(frame, contract)
+        waiting = [rule for rule in arrived.pre if rule.written_phase is None and _absent(rule, frame)]
+        if not any(_may_come(_absent(rule, frame), contract) for rule in waiting):
+            return arrived
         made = _columns_after(frame, later, scope) if later else set[str]()
         post = [rule for rule in waiting if _absent(rule, frame) & made]
         last = [rule for rule in waiting if rule not in post] if contract.external_logic else []
         moved = {rule.name for rule in (*post, *last)}
         return RulePhases(
-            pre=tuple(rule for rule in self.pre if rule.name not in moved),
-            post=(*(replace(rule, phase="post") for rule in post), *self.post),
+            pre=tuple(rule for rule in arrived.pre if rule.name not in moved),
+            post=(*(replace(rule, phase="post") for rule in post), *arrived.post),
             last=tuple(replace(rule, phase="post") for rule in last),
         )
+
+    def _of_what_arrived(self, frame: DataFrame, contract: Contract) -> RulePhases:
+        """The same with rules about columns that are there already judged now, though a later step writes them anew."""
+        others = {name.casefold() for name in remade_in(contract, "post")}
+        here = [
+            rule
+            for rule in self.post
+            if rule.written_phase is None and not _absent(rule, frame) and others.isdisjoint(_folded(rule))
+        ]
+        if not here:
+            return self
+        post = tuple(rule for rule in self.post if rule not in here)
+        return replace(self, pre=(*self.pre, *(replace(rule, phase="pre") for rule in here)), post=post)
 
     def before_logic(self, frame: DataFrame, contract: Contract) -> RulePhases:
         """The same after the post steps: what is not there yet, external logic may make."""
@@ -63,7 +79,18 @@ class RulePhases:
 
 
 def _absent(rule: RowRule, frame: DataFrame) -> set[str]:
-    return {name.casefold() for name in rule.columns} - {name.casefold() for name in frame.columns}
+    return _folded(rule) - {name.casefold() for name in frame.columns}
+
+
+def _folded(rule: RowRule) -> set[str]:
+    return {name.casefold() for name in rule.columns}
+
+
+def _may_come(absent: set[str], contract: Contract) -> bool:
+    """Whether a post step or external logic may bring some of these columns."""
+    if replaces_late(contract) or contract.external_logic:
+        return True
+    return not absent.isdisjoint(name.casefold() for name in created_in(contract, "post"))
 
 
 def _columns_after(frame: DataFrame, steps: Sequence[Transformation], scope: Scope) -> set[str]:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark
 from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
-from lakelogic_assets.contract.columns import computed_in, created_in, post_created, replaces_columns
+from lakelogic_assets.contract.columns import computed_in, created_in, engine_columns, replaces_columns
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark.identifiers import column
 
@@ -149,8 +149,7 @@ def missing_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     """Declared columns that did not arrive and that no later step makes."""
     if replaces_late(contract) or contract.external_logic is not None:
         return ()
-    made_later = set(post_created(contract)) | set(contract.lineage.columns.values())
-    made_later |= set(contract.scd2.injected_columns if contract.scd2 else ())
+    made_later = created_in(contract, "post") | engine_columns(contract)
     made_later |= {field.name for field in contract.model.fields if field.generated}
     excused = {name.casefold() for name in (*made_later, *frame.columns)}
     return tuple(

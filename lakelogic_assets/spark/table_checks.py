@@ -126,7 +126,8 @@ def _dataset_outcomes(stage: Stage, frame: DataFrame, scope: Scope) -> tuple[Dat
     for rule in rules:
         if note := _dataset_unanswerable(rule, frame, scope.contract):
             skipped[rule.name] = note
-    answered = judge(frame, [rule for rule in rules if rule.name not in skipped], scope, measured_on=stage.frame)
+    asked = [rule for rule in rules if rule.name not in skipped]
+    answered = judge(frame, asked, scope, measured_on=stage.frame, as_stored=True)
     found = {outcome.name: outcome for outcome in answered}
     return tuple(
         found.get(rule.name)

@@ -19,7 +19,7 @@ from lakelogic_assets.spark.failures import SparkFailure, one_line
 from lakelogic_assets.spark.publishing import finished
 from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quarantine import bad_rows
-from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings
+from lakelogic_assets.spark.reporting import blank_report, row_outcomes, schema_findings, warn_of_growth
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.given import read_given
@@ -59,12 +59,14 @@ def _looked_at(scope: Scope, request: RunRequest, frame: DataFrame) -> tuple[Dat
     driver = driver_of(scope.spark)
     staged = driver.evaluated(evaluation.good)
     source, good, failed = evaluation.counts()
+    counts = Counts(source, good, failed, source - good - failed)
+    warn_of_growth(scope, counts)
     rows = bad_rows(evaluation.bad_stages(failed), scope, read, "validate")
     bad = driver.evaluated(rows.frame) if rows else _no_bad_rows(frame, scope.spark)
     failures = rows.failures() if rows else {}
     report = replace(
         blank_report(scope, None, request.window),
-        counts=Counts(source, good, failed, source - good - failed),
+        counts=counts,
         row_rules=row_outcomes(scope.contract, evaluation, failures),
         dataset_rules=judge_all(evaluation, scope, lambda rules: judge(staged, rules, scope)),
         schema=schema_findings(evaluation),

@@ -33,7 +33,6 @@ QUIET = {
     "a number with bounds": "quality: {row_rules: [{name: r, sql: amount, must_be_greater_than: 0}]}",
     "a count that may be anything": "quality: {dataset_rules: [{name: r, sql: 'percentile(amount, 0.5)'}]}",
     "a severity of other tools": "quality: {row_rules: [{name: r, sql: amount > 0, severity: CRITICAL}]}",
-    "shorthands that stand twice": "quality: {row_rules: [{not_null: amount}, {not_null: {field: amount, severity: warning}}]}",
     "vendor settings": "extensions: {com.acme.retention: P7Y}\nmetadata: {anything: [1]}\ncompliance: {x: y}\nobservatory: {z: 1}",
     "a partition set in a project without any": "extensions: {com.lakelogic.partitions: daily}",
 }

@@ -44,3 +44,28 @@ def test_a_run_ends_by_such_a_rule_as_by_any_other(sandbox: Sandbox) -> None:
     report = sandbox.run(MODEL + rule % "fail_pipeline_on_dataset_error: true", [(2, "a")], SCHEMA)
     assert report.status != "success"
     assert sandbox.target(tolerant, "id") == [(1,)]
+
+
+def test_columns_of_the_engine_are_neither_required_of_a_row_nor_judged_before_they_are_there(sandbox: Sandbox) -> None:
+    text = (
+        "primary_key: [id]\nlineage: {enabled: true}\n"
+        "model:\n  fields:\n    - {name: sk, type: string, required: true}\n"
+        "    - name: id\n      type: int\n      required: true\n"
+        "      rules: [{name: id_there, sql: id IS NOT NULL, severity: warning}]\n"
+        "    - {name: _lakelogic_processed_at, type: timestamp, required: true}\n"
+        "    - {name: number, type: long, generated: true, required: true}\n"
+        "schema_policy: {evolution: strict}\n"
+        "materialization: {strategy: merge, scd1: {surrogate_key: sk}}\n"
+        "quality: {dataset_rules: [{unique: sk}, {unique: [id, number]}, {unique: id}]}\n"
+    )
+    report = sandbox.run(text, [(1, "a"), (2, "b"), (None, "c")], "id int, word string")
+    assert {rule.name: rule.passed for rule in report.dataset_rules} == {
+        "sk_unique": None,
+        "id_number_unique": None,
+        "id_unique": True,
+    }
+    assert (report.dataset_rules[0].note or "").startswith("not evaluated: sk is added by the engine")
+    assert {rule.name: rule.failed for rule in report.row_rules} == {"id_required": 1, "id_there": 1}
+    stored = sandbox.target(text, "id", "sk", "_lakelogic_processed_at")
+    assert [row[0] for row in stored] == [1, 2]
+    assert all(row[1] and row[2] for row in stored)

@@ -83,3 +83,19 @@ def test_a_link_that_is_called_like_the_table_is_read_under_that_name(sandbox: S
     outcome = sandbox.validate(text, [("a",), ("b",)], "cid string")
     assert [row["region"] for row in outcome.good.collect()] == ["north"]
     assert outcome.report.failed_row_rules == {"known": 1}
+
+
+def test_a_join_that_makes_rows_of_rows_is_told_of(sandbox: Sandbox) -> None:
+    (sandbox.folder / "twice.csv").write_text("cid,region\na,north\na,south\nb,east\n")
+    text = (
+        "model: {fields: [{name: id, type: int}, {name: region, type: string}]}\n"
+        "links: [{name: twice, path: twice.csv, type: csv}]\ntransformations:\n"
+        "  - join: {reference: twice, on: cid, key: cid, fields: [region]}\n"
+    )
+    rows = [(1, "a"), (2, "b")]
+    outcome = sandbox.validate(text, rows, "id int, cid string")
+    assert (outcome.report.counts.good, outcome.report.counts.dropped) == (3, -1)
+    (told,) = outcome.report.warnings
+    assert told.startswith("2 rows were read and 3 made of them: a key of `twice` stands there several times.")
+    meant = text + "  - sql: SELECT *, explode(sequence(1, 2)) AS n FROM source\n"
+    assert sandbox.validate(meant, rows, "id int, cid string").report.warnings == ()

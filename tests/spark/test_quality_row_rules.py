@@ -107,9 +107,13 @@ def test_an_event_must_lie_within_one_of_the_lifetimes_of_its_key(sandbox: Sandb
     )
     text = (
         "model: {fields: [{name: id, type: int}, {name: sub, type: string}, {name: at, type: timestamp}]}\n"
-        "links: [{name: subs, path: subs.csv, type: csv}]\nquality:\n  row_rules:\n    - lifecycle_window:\n"
-        "        {event_ts: at, event_key: sub, reference: subs, reference_key: sub}\n"
+        "links: [{name: subs, path: subs.csv, type: csv}, {name: starts, path: starts.csv, type: csv}]\n"
+        "quality:\n  row_rules:\n"
+        "    - lifecycle_window: {event_ts: at, event_key: sub, reference: subs, reference_key: sub}\n"
+        "    - lifecycle_window: {event_ts: at, event_key: sub, reference: starts, reference_key: sub, name: begun}\n"
     )
+    # A reference whose lives have no end has no column for it.
+    (sandbox.folder / "starts.csv").write_text("sub,start_date\ns1,2024-01-10\ns2,2024-03-01\n")
     rows = [
         (1, "s1", "2024-01-15"),
         (2, "s1", "2024-03-15"),
@@ -119,6 +123,7 @@ def test_an_event_must_lie_within_one_of_the_lifetimes_of_its_key(sandbox: Sandb
     ]
     outcome = sandbox.validate(text, rows, "id int, sub string, at string")
     assert ids(outcome.good) == [1, 3]
+    assert outcome.report.failed_row_rules == {"sub_lifecycle_window": 3, "begun": 2}
 
 
 def test_values_are_compared_in_the_type_of_their_column(sandbox: Sandbox) -> None:

@@ -70,3 +70,34 @@ def test_rules_wait_for_columns_that_external_logic_makes(links: Sandbox) -> Non
     text = (MODEL % "") + "external_logic: {type: python, path: logic.py, engine: spark}\n"
     outcome = links.validate(text, ROWS, SCHEMA)
     assert [row["id"] for row in outcome.good.collect()] == [2, 3]
+
+
+def test_what_arrives_is_judged_as_it_arrives_though_a_late_step_writes_it_anew(sandbox: Sandbox) -> None:
+    text = (
+        "model:\n  fields:\n    - {name: id, type: int}\n    - {name: name, type: string, required: true}\n"
+        "    - {name: doubled, type: int}\n    - {name: fee, type: int, max: 9}\n    - {name: late, type: string, required: true}\n"
+        "transformations:\n"
+        "  - derive: {field: doubled, sql: doubled * 2}\n"
+        "  - derive: {field: fee, sql: abs(id) + 10}\n"
+        "  - {coalesce: {field: name, default: x}, phase: post}\n"
+        "  - {coalesce: {field: late, default: y}, phase: post}\n"
+        "quality:\n  row_rules:\n    - {name: positive, sql: doubled >= 0, phase: pre}\n"
+        "    - {name: small_fee, sql: fee < 5}\n    - {name: big_fee, sql: fee >= 10, phase: post}\n"
+    )
+    rows = [(1, "a", 5, 1), (2, None, 5, 1), (3, "c", -5, 1), (4, "d", 5, 7)]
+    outcome = sandbox.validate(text, rows, "id int, name string, doubled int, fee int")
+    assert [tuple(row) for row in outcome.good.collect()] == [(1, "a", 10, 11, "y")]
+    assert {row.id: row[names.ERRORS_COLUMN] for row in outcome.bad.collect()} == {
+        2: ["[pre] Rule failed: name_required (name IS NOT NULL)"],
+        3: ["[pre] Rule failed: positive (doubled >= 0)"],
+        4: ["[pre] Rule failed: small_fee (fee < 5)"],
+    }
+
+
+def test_a_query_that_makes_other_rows_makes_other_columns(sandbox: Sandbox) -> None:
+    text = (
+        "model: {fields: [{name: city, type: string}, {name: amount, type: int, min: 3}]}\n"
+        "transformations: [{sql: 'SELECT city, COUNT(*) AS amount FROM source GROUP BY city'}]\n"
+    )
+    outcome = sandbox.validate(text, [("a", 1), ("a", 1), ("a", 1), ("b", 9)], "city string, amount int")
+    assert [tuple(row) for row in outcome.good.collect()] == [("a", 3)]

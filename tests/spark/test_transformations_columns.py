@@ -151,6 +151,8 @@ def test_buckets_are_tried_in_order_and_their_bounds_are_all_held(apply: Apply) 
     assert [row["b"] for row in made] == ["low", "mid", "top", "rest", "rest", "rest"]
     made = apply(rows, {"bucket": {"field": "b", "source": "v", "bins": bins}})
     assert [row["b"] for row in made] == ["low", "mid", "top", None, None, None]
+    made = apply(rows, {"bucket": {"field": "b", "source": "v", "bins": [*bins, {"label": "all"}], "default": "none"}})
+    assert [row["b"] for row in made] == ["low", "mid", "top", "all", "all", "all"]
 
 
 def test_json_is_read_by_path_and_what_does_not_cast_is_null(apply: Apply) -> None:

@@ -47,3 +47,21 @@ def test_a_required_column_holds_back_what_a_query_could_not_cast(sandbox: Sandb
     text = required + 'transformations: [{sql: "SELECT id, CAST(word AS DOUBLE) AS amount FROM source", phase: pre}]'
     outcome = sandbox.validate(text, ROWS, SCHEMA)
     assert [row.id for row in outcome.good.collect()] == [1]
+
+
+def test_a_cast_step_that_asks_for_whole_numbers_cuts_fractions_off(sandbox: Sandbox) -> None:
+    fields = ", ".join(f"{{name: {name}, type: int}}" for name in ("id", "word", "share", "told", "arrived"))
+    text = f"model: {{fields: [{fields}]}}\n"
+    text += "transformations: [{cast: {columns: {word: integer, share: int, told: double}}}]\n"
+    rows = [
+        (1, "1.5", 2.7, "3.9", 1.0),
+        (2, "-1.5", -2.7, "1e2", 1.0),
+        (3, "1d", 1.0, "1", 1.0),
+        (4, "1", 1.0, "1", 1.5),
+    ]
+    outcome = sandbox.validate(text, rows, "id int, word string, share double, told string, arrived double")
+    assert sorted(tuple(row) for row in outcome.good.collect()) == [(1, 1, 2, 3, 1), (2, -1, -2, 100, 1)]
+    assert {row.id: row[names.ERRORS_COLUMN] for row in outcome.bad.collect()} == {
+        3: ["Type Mismatch: word cannot be cast to integer"],
+        4: ["Type Mismatch: arrived cannot be cast to int"],
+    }

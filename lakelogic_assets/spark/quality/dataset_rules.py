@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract import quality as forms
+from lakelogic_assets.contract.columns import engine_columns, generated_columns
 from lakelogic_assets.contract.rules import DatasetRule
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, to_spark
 from lakelogic_assets.report.run import DatasetRuleOutcome
@@ -34,20 +35,21 @@ _OF_VALUES = (
 
 
 def judge(
-    frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope, *, measured_on: DataFrame | None = None
-) -> tuple[DatasetRuleOutcome, ...]:
+    frame: DataFrame, rules: Sequence[DatasetRule], scope: Scope, *, measured_on: DataFrame | None = None,
+    as_stored: bool = False,
+) -> tuple[DatasetRuleOutcome, ...]:  # fmt: skip
     """What the rules find in the frame: one aggregation for those about columns, one query each for free SQL.
 
     `measured_on` are the same rows with an observation on them: they are run through even if no rule needs it.
+    Rows `as_stored` have the columns that the engine adds.
     """
-    injected = set(scope.contract.scd2.injected_columns if scope.contract.scd2 else ())
+    engine = sorted((generated_columns if as_stored else engine_columns)(scope.contract))
     outcomes: dict[str, DatasetRuleOutcome] = {}
     measured: dict[str, tuple[DatasetRule, Column]] = {}
     for rule in rules:
-        absent = [name for name in _columns(rule) if find_name(frame.columns, name) is None]
-        if absent:
-            late = "is added by the engine afterwards" if set(absent) <= injected else "is not a column of the result"
-            outcomes[rule.name] = _outcome(rule, None, None, f"not evaluated: {absent[0]} {late}")
+        unknown = _unknown(rule, frame.columns, engine)
+        if unknown:
+            outcomes[rule.name] = _outcome(rule, None, None, f"not evaluated: {unknown}")
         elif isinstance(rule.test, str) and is_query(rule.test):
             outcomes[rule.name] = _judged(rule, _query_value(frame, rule.test, scope), None)
         else:
@@ -57,6 +59,16 @@ def judge(
     for key, (rule, _) in measured.items():
         outcomes[rule.name] = _judged(rule, values[key], values["rows"])
     return tuple(outcomes[rule.name] for rule in rules)
+
+
+def _unknown(rule: DatasetRule, present: Sequence[str], engine: Sequence[str]) -> str | None:
+    """Why a rule cannot be judged here: what the engine adds afterwards is unknown even where such a column arrived."""
+    named = _columns(rule)
+    absent = next((name for name in named if not find_name(present, name) and not find_name(engine, name)), None)
+    if absent:
+        return f"{absent} is not a column of the result"
+    late = next((name for name in named if find_name(engine, name)), None)
+    return f"{late} is added by the engine afterwards" if late else None
 
 
 def columns_of(rules: Sequence[DatasetRule]) -> frozenset[str] | None:

@@ -47,7 +47,9 @@ def _with_lifetime(frame: DataFrame, test: forms.LifecycleWindow, other: DataFra
     """An event inside one of the lifetimes of its key; several lifetimes never multiply rows."""
     event_key, event_ts, reference_key = test.event_key or "", test.event_ts or "", test.reference_key or ""
     start = column(test.start_field).try_cast("timestamp")
-    end = F.coalesce(column(test.end_field).try_cast("timestamp"), F.lit(test.end_default).try_cast("timestamp"))
+    end = F.lit(test.end_default).try_cast("timestamp")
+    if "end_field" in test.model_fields_set or find_column(other, test.end_field):
+        end = F.coalesce(column(test.end_field).try_cast("timestamp"), end)
     value, key = _sides(frame, event_key, other, reference_key)
     lives = (
         other.groupBy(key.alias(f"{flag}_key"))

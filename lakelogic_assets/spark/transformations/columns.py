@@ -35,6 +35,9 @@ ColumnStep = (
 )  # fmt: skip
 
 
+_ANY_NUMBER = T.DecimalType(38, 9)
+
+
 def change_columns(frame: DataFrame, step: ColumnStep, scope: Scope) -> DataFrame:
     match step:
         case ops.Cast():
@@ -77,13 +80,21 @@ def _cast(frame: DataFrame, step: ops.Cast, scope: Scope) -> DataFrame:
     for name, type_name in step.columns.items():
         if actual := found(frame, name, scope, "cast"):
             kind, wanted = kind_of(frame, actual), data_type(spark_type(type_name) or "STRING")
-            values[actual] = cast(column(actual), kind, wanted)
+            values[actual] = _asked(column(actual), kind, wanted)
             if not isinstance(wanted, T.StringType):
                 lost = column(actual).isNotNull() & values[actual].isNull()
                 hidden = uncast_column(actual, type_name)
                 before = [column(hidden)] if hidden in frame.columns else []
                 values[hidden] = F.coalesce(*before, F.when(lost, as_text(column(actual), kind)))
     return frame.withColumns(values) if values else frame
+
+
+def _asked(value: Column, kind: T.DataType, wanted: T.DataType) -> Column:
+    """The cast that somebody wrote: who asks for whole numbers has fractions cut off, in text files as well."""
+    if isinstance(kind, T.StringType) and isinstance(wanted, T.IntegralType):
+        number = cast(value, kind, _ANY_NUMBER)
+        return F.coalesce(cast(value, kind, wanted), number.try_cast(wanted))
+    return cast(value, kind, wanted, truncating=True)
 
 
 def _texts(frame: DataFrame, names: tuple[str, ...], step: str, function: Any, scope: Scope) -> DataFrame:
