@@ -64,6 +64,7 @@ from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
 from lakelogic_assets.spark.unread import identity_of, record, turned_away
+from lakelogic_assets.spark.withdrawn import may_be_withdrawn, nothing_left, was_written
 
 log = logging.getLogger(__name__)
 
@@ -257,7 +258,9 @@ def _next_batch(run: Run) -> Batch | None:
         if decision.nothing_new:
             return None
         read = _read(run, decision)
-    if request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract):
+    is_empty = request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract)
+    takes_back = may_be_withdrawn(request, scope.contract)
+    if is_empty and not takes_back:
         return None
     name = _window_name(run, read)
     app = f"{'/'.join(scope.contract.key)}|{name}"
@@ -266,9 +269,11 @@ def _next_batch(run: Run) -> Batch | None:
     generation = 1 + max(found or 0 for found in done)
     _refuse_repetition(run, app)
     asked = read_window(scope.contract, request.window)
-    former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot)
+    former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot, takes_back)
     attempt = Attempt(request.window, name, app, generation, reprocess=request.reprocess, former=former)
-    return Batch(read, decision, attempt)
+    if is_empty and not was_written(scope, attempt, read.snapshot.description):
+        return None
+    return Batch(read, decision, attempt, withdrawn=is_empty)
 
 
 def _refuse_repetition(run: Run, app: str) -> None:
@@ -309,11 +314,16 @@ def _window_name(run: Run, read: SourceRead) -> str:
     return f"{BATCH}{read.snapshot.identity}" if incremental or appends else FULL.key
 
 
+def _middle(run: Run, batch: Batch) -> Evaluation:
+    if batch.withdrawn:
+        return nothing_left(run.scope, run.destination.target)
+    return evaluate_source(batch.read, run.scope, run.request.external_logic, watermark=batch.decision.watermark)
+
+
 def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
     scope, destination = run.scope, run.destination
     with run.step("evaluate"):
-        logic = run.request.external_logic
-        evaluation = evaluate_source(batch.read, scope, logic, watermark=batch.decision.watermark)
+        evaluation = _middle(run, batch)
         prepared = prepare(evaluation, scope, batch.read, destination.target, batch.attempt)
     with discarding(prepared):
         with run.step("judge"):

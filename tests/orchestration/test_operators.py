@@ -207,6 +207,32 @@ def test_a_rebuild_replaces_its_days_and_touches_no_other(shop: Shop, call: Call
     assert any("1 rows of the window are gone" in warning for warning in report["warnings"])
 
 
+def test_a_day_whose_files_were_all_withdrawn_is_emptied_with_all_that_was_made_from_it(
+    shop: Shop, call: Callable[..., tuple[int, str]]
+) -> None:
+    landed = {day: shop.land(day, 10, -1) for day in (ONE, TWO, THREE)}
+    with landed[TWO].open("a") as file:
+        file.write(json.dumps({"order_id": "x", "amount": "many", "ordered_on": TWO}) + "\n")
+    assert call("backfill", f"+{GOLD}", "--from", ONE, "--to", THREE)[0] == 0
+    before = {name: set(table(shop, name).file_uris()) for name in (BRONZE, SILVER, GOLD)}
+    assert f"shop/{BRONZE}: 1 rows" in call("quarantine")[1]
+    landed[TWO].unlink()
+    # A run that was not asked to rebuild finds nothing new.
+    assert call("run", BRONZE, "--day", TWO)[0] == 0
+    assert windows(shop, BRONZE, "no_new_data") == [TWO]
+    code, said = call("reprocess", BRONZE, "--from", TWO, "--to", TWO)
+    assert code == 0, said
+    assert [shop.days(name) for name in (BRONZE, SILVER, GOLD)] == [[ONE, THREE]] * 3
+    assert shop.rows("gold_till_overview", "days", "total") == [("2", "20.0")]
+    for name, files in before.items():
+        assert all(f"ordered_on={TWO}" in file for file in files ^ set(table(shop, name).file_uris()))
+    said = call("quarantine")[1]
+    assert f"shop/{SILVER}: 2 rows" in said
+    assert BRONZE not in said
+    assert "no windows late" in call("late")[1]
+    assert call("audit")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
