@@ -199,7 +199,10 @@ class _Operation:
 
     def _attempted(self, task: Task) -> Attempt:
         overrides = self.asked.overrides if task.key in self.named else {}
-        asked = replace(self.asked, why=task.why, skipped=task.skipped, reprocess=task.rebuilds, overrides=overrides)
+        if task.warns:
+            self.context.log.warning(f"{task}: {task.why}")
+        told = replace(self.asked, why=task.why, warns=task.warns, skipped=task.skipped)
+        asked = replace(told, reprocess=task.rebuilds, overrides=overrides)
         return self.engine.run(self._by_key[task.key], task.window, asked)
 
     def _stands_in(self, task: Task, blocker: Task) -> bool:

@@ -83,7 +83,7 @@ class Planner:
             return [Task(key, FULL, "full")]
         if request.window in ("full", "last_success"):
             # Everything at once would be written beside the partitions that are there.
-            return self._since_success(contract, planned)
+            return self._since_success(contract, planned, warns=request.window == "last_success")
         if request.days is None:
             return []
         by = request.by if request.window == "backfill" else None
@@ -104,14 +104,17 @@ class Planner:
             return [Window.range(days[0].isoformat(), days[1].isoformat())], f"{days[0]} to {days[1]}"
         return cut(days, by), f"{days[0]} to {days[1]} by {by}"
 
-    def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Task]:
-        """Windows after the last that succeeded, and those that were tried since and did not."""
+    def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]], *, warns: bool) -> list[Task]:
+        """Windows after the last that succeeded, and those that were tried since and did not.
+
+        Without any, everything is loaded; `warns` where that is more than was asked for.
+        """
         key, run_log = contract.key, self.workspace.destination(contract).run_log
         states = window_states(run_log, "/".join(key))
         if not any(state.succeeded for state in states.values()):
             there = "has no success of it" if is_logged(run_log) else "is not there yet"
             why = f"the run log {there}, so everything is loaded"
-            return [Task(key, window, why) for window in self._everything(contract, planned)]
+            return [Task(key, window, why, warns=warns) for window in self._everything(contract, planned)]
         declared = self.partitions(contract)
         if declared is None:
             newest = max(state.succeeded for state in states.values() if state.succeeded)

@@ -133,7 +133,7 @@ def execute(
     contract: Contract, spark: Spark, lakehouse: Lakehouse, destination: Destination, request: RunRequest
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
-    warnings: list[str] = []
+    warnings = [*request.warnings]
     refused = turned_away(contract, destination, request, warnings)
     if refused is not None:
         return refused

@@ -105,6 +105,7 @@ class Pipeline:
             approval=self.policy.approval,
             asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),
             skipped=task.skipped,
+            warnings=(task.why,) if task.warns else (),
             references=self.references if task.key in self._sharing else None,
         )
 

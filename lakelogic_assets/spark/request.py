@@ -45,6 +45,8 @@ class RunRequest:
     """The operator's words, as they are recorded: which kind of window, why, which values were overridden."""
     skipped: str | None = None
     """Why nothing is to be run after all; only that is recorded."""
+    warnings: tuple[str, ...] = ()
+    """What was known before the run and belongs into its report."""
     references: RunReferences | None = None
     """Reference data that other contracts of the same call look things up in too."""
 

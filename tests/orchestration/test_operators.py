@@ -79,15 +79,19 @@ def test_since_the_last_success_only_what_is_new_is_run(shop: Shop, call: Callab
     code, said = call("run", f"+{GOLD}", "--window", "last_success")
     assert code == 0, said
     assert windows(shop, BRONZE) == [ONE, TWO]
-    first = logged(shop, BRONZE)[0]["report"]["request"]
-    assert first["window"] == "last_success"
-    assert "so everything is loaded" in first["why"]
+    first = logged(shop, BRONZE)[0]["report"]
+    assert first["request"]["window"] == "last_success"
+    assert f"shop/{BRONZE} {ONE}: warning: the run log has no success of it, so everything is loaded" in said
+    assert (
+        first["warnings"] == [first["request"]["why"]] == ["the run log has no success of it, so everything is loaded"]
+    )
     assert [total for _, total in shop.rows(GOLD, "ordered_on", "total")] == ["30.0", "30.0"]
 
     shop.land(THREE, 7)
     code, said = call("run", f"+{GOLD}", "--window", "last_success", "--json")
     assert code == 0, said
     assert windows(shop, BRONZE)[2:3] == [THREE]
+    assert logged(shop, BRONZE)[2]["report"]["warnings"] == []
     assert "after the last success" in logged(shop, BRONZE)[2]["report"]["request"]["why"]
     assert shop.days(GOLD) == [ONE, TWO, THREE]
     commit = next(each for each in table(shop, GOLD).history(1))
