@@ -26,7 +26,7 @@ from lakelogic_assets.errors import (
 )
 from lakelogic_assets.gates.verdict import Verdict
 from lakelogic_assets.plan.window import FULL
-from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport, SchemaFindings
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.deadlines import Deadline
@@ -51,6 +51,7 @@ from lakelogic_assets.spark.parquet_table import refuse_unfit
 from lakelogic_assets.spark.publishing import Attempt, prepare
 from lakelogic_assets.spark.recovery import committed_by, recover
 from lakelogic_assets.spark.reporting import (
+    arrived_types,
     blank_report,
     newest_of,
     schema_findings,
@@ -332,13 +333,21 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
             if bad < 0:
                 raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
             counts = Counts(source, good, bad, source - good - bad)
-            judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
+            found = _findings(run, batch, evaluation)
+            judged = judge_run(scope, run.request, destination, found, counts, outcomes)
         draft = replace(
             _draft(run, blank, batch, evaluation, counts, outcomes, judged),
+            schema=found,
             newest=newest_of(evaluation, counts, scope),
             external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
         )
     return deliver(run, batch, evaluation, prepared, draft)
+
+
+def _findings(run: Run, batch: Batch, evaluation: Evaluation) -> SchemaFindings:
+    """What is unusual about the source; where nothing was read, the columns are only ours."""
+    came = run.request.frame is not None or not batch.read.snapshot.is_empty
+    return replace(schema_findings(evaluation), types=arrived_types(batch.read) if came else {})
 
 
 def _draft(
@@ -356,7 +365,6 @@ def _draft(
         status=status_of(run.scope, run.request, batch.attempt, counts, judged),
         counts=counts,
         dataset_rules=outcomes,
-        schema=schema_findings(evaluation),
         source=batch.read.name,
         versions_read={batch.read.name: version} if version is not None else {},
         watermark=watermark_state(batch.read, evaluation),
