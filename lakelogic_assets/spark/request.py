@@ -25,6 +25,13 @@ class Upstream:
     key: Key
     run_log: str | None = None
     grace_seconds: float | None = None
+    """While it is younger than that, it also stands in for a window of it that is held."""
+    limit_seconds: float | None = None
+    """A limit alone, where the contract says nothing of this upstream but something of all."""
+
+    @property
+    def most_seconds(self) -> float | None:
+        return self.limit_seconds if self.grace_seconds is None else self.grace_seconds
 
 
 @dataclass(frozen=True)
