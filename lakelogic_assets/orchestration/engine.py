@@ -159,7 +159,7 @@ class Engine:
             upstream=upstreams_of(self.registry, self.workspace, product.key),
             ignore_gates=asked.policy.ignore_gates,
             reprocess=asked.reprocess,
-            timeout_seconds=asked.policy.timeout_seconds or product.settings.timeout_seconds,
+            timeout_seconds=asked.policy.timeout_seconds,
             approval=asked.policy.approval,
             skipped=asked.skipped,
             warnings=(asked.why,) if asked.warns else (),

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.errors import (
     EmptySourceError,
     EngineError,
@@ -171,7 +172,7 @@ def _executed(
     request: RunRequest,
     warnings: list[str],
 ) -> RunReport:
-    deadline = Deadline(request.timeout_seconds)
+    deadline = Deadline(request.timeout_seconds or settings_of(contract).timeout_seconds)
     refuse_unfit(contract)
     warnings += unsupported(contract)
     with contextlib.ExitStack() as stack:

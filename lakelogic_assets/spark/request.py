@@ -47,6 +47,7 @@ class RunRequest:
     reprocess: bool = False
     """Rows of the window that the source no longer has give way, by the contract's `reprocess_policy`."""
     timeout_seconds: float | None = None
+    """Instead of what the contract says."""
     approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
     asked: Mapping[str, Any] = field(default_factory=dict)
     """The operator's words, as they are recorded: which kind of window, why, which values were overridden."""

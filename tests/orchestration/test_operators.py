@@ -292,12 +292,14 @@ def test_what_a_person_has_to_sign_is_not_published_before(shop: Shop, call: Cal
     assert f"(run {asked[:8]})" in call("approve")[1]
     assert "asked for nothing that waits" in call("approve", SILVER, "--why", "known", "--run", "0123")[1]
     assert "A signature needs a reason" in call("approve", SILVER)[1]
-    code, said = call("approve", SILVER, "--why", "the till was broken", "--by", "ada", "--run", asked[:8])
-    assert code == 0, said
+    signing = ("approve", SILVER, "--why", "the till was broken", "--by", "ada", "--run", asked[:8], "--expires")
+    assert "'soon' is not a length of time" in call(*signing, "soon")[1]
+    assert call(*signing, "2h")[0] == 0
     code, said = call("run", SILVER, GOLD, "--day", ONE, "--approval-required")
     assert code == 0, said
     signed = logged(shop, SILVER)[-1]["report"]["approval"]
     assert (signed["by"], signed["why"]) == ("ada", "the till was broken")
+    assert datetime.fromisoformat(signed["expires"]) - datetime.fromisoformat(signed["at"]) == timedelta(hours=2)
     assert shop.rows(GOLD, "total") == [("10.0",)]
 
     # More bad rows than were signed for wait again.
