@@ -44,6 +44,8 @@ EXTENSION_PREFIX: Final = "com.lakelogic."
 PARTITIONS_EXTENSION: Final = f"{EXTENSION_PREFIX}partitions"
 AUTOMATION_EXTENSION: Final = f"{EXTENSION_PREFIX}automation"
 UPSTREAM_FRESHNESS_EXTENSION: Final = f"{EXTENSION_PREFIX}upstream_freshness"
+ANY_UPSTREAM: Final = "*"
+"""What stands there for every upstream that is not named."""
 
 SECRET_WORDS: Final = (
     *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "webhook"),

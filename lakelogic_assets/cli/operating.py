@@ -210,7 +210,7 @@ def _waits(done: Done) -> str:
 def _say(done: Done) -> None:
     name = str(done.key) if not done.key.window.is_full else "/".join(done.key.key)
     if done.state == "started":
-        say(f"  … {name}")
+        say(f"  … {name}{f': warning: {done.key.why}' if done.key.warns else ''}")
     elif done.error is not None:
         say(f"  ✗ {done.error}")
     elif done.result is None:

@@ -119,6 +119,8 @@ def lint_patience(registry: Registry, unjudged: Collection[str] = ()) -> Iterato
         read = {plain_table(reference.name).lower() for reference in references(contract)} | set(unjudged)
         upstream = registry.graph.upstream[key]
         for name in patience:
+            if name == names.ANY_UPSTREAM:
+                continue
             if plain_table(name).lower() in read or not set(upstream).isdisjoint(registry.candidates(name, key)):
                 continue
             at: YamlPath = ("extensions", names.UPSTREAM_FRESHNESS_EXTENSION, name)

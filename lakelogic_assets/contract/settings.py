@@ -23,7 +23,10 @@ class ContractSettings:
     """How many rows may be shown, masked as they are stored; none unless the contract allows it."""
     automation: Literal["eager", "cron", "off"] | None = None
     upstream_freshness: Mapping[str, float] = field(default_factory=dict)
-    """Upstream, as the contract calls it → how many seconds old its last good run may be to stand in."""
+    """Upstream, as the contract calls it → how many seconds old its last good run may be to stand in.
+
+    Under `*` a limit for all others, which do not stand in.
+    """
     pool: str | None = None
     connection: str | None = None
     """One of the connections in resources/."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,15 +11,18 @@ from lakelogic_assets.report.run import Counts, SchemaFindings
 
 DEFAULT_EXPIRY = timedelta(hours=24)
 _SLACK = 1e-9
+_NESTED = frozenset({"array", "map", "struct"})
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What waits for a signature: columns that came or went since the last success, and the share of bad rows."""
+    """What waits for a signature: columns that came, went or changed since the last success, the share of bad rows."""
 
     new_columns: tuple[str, ...] = ()
     lost_columns: tuple[str, ...] = ()
     quarantine_ratio: float | None = None
+    changed_types: tuple[str, ...] = ()
+    """Such as `amount from bigint to string`."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -28,6 +31,8 @@ class Findings:
             said.append(f"the source has new columns: {', '.join(self.new_columns)}")
         if self.lost_columns:
             said.append(f"the source lost columns: {', '.join(self.lost_columns)}")
+        if self.changed_types:
+            said.append(f"the source has other types: {', '.join(self.changed_types)}")
         if self.quarantine_ratio is not None:
             said.append(f"{self.quarantine_ratio:.1%} of the rows were quarantined")
         return tuple(said)
@@ -37,8 +42,8 @@ class Findings:
 
     @staticmethod
     def from_dict(said: Mapping[str, Any]) -> Findings:
-        new, lost = (tuple(said.get(name, ())) for name in ("new_columns", "lost_columns"))
-        return Findings(new, lost, said.get("quarantine_ratio"))
+        new, lost, changed = (tuple(said.get(name, ())) for name in ("new_columns", "lost_columns", "changed_types"))
+        return Findings(new, lost, said.get("quarantine_ratio"), changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +75,29 @@ class Approval:
 
 
 def drift(found: SchemaFindings, before: SchemaFindings) -> Findings:
-    """Columns that came or went between the last success and now."""
+    """Columns that came, went or have another type than at the last success; what is cast as ever has not changed."""
     return Findings(
         new_columns=tuple(name for name in found.unknown if name not in before.unknown),
         lost_columns=tuple(name for name in found.missing if name not in before.missing),
+        changed_types=tuple(
+            f"{name} from {before.types[name]} to {kind}"
+            for name, kind in found.types.items()
+            if name in before.types and _is_another(kind, before.types[name])
+        ),
     )
+
+
+def _is_another(kind: str, before: str) -> bool:
+    """Whether a source has changed a type. What JSON nests differs from file to file, and is text where all is null."""
+    plain = {each.partition("<")[0] for each in (kind, before)}
+    return len(plain) > 1 and not ("string" in plain and plain & _NESTED)
 
 
 def to_be_signed(changed: Findings, counts: Counts, limit: float | None) -> Findings | None:
     """What a person has to look at; None where nothing is unusual."""
     too_many = limit is not None and counts.quarantined > 0 and counts.quarantine_ratio > limit
     ratio = round(counts.quarantine_ratio, 6) if too_many else None
-    found = Findings(changed.new_columns, changed.lost_columns, ratio)
+    found = replace(changed, quarantine_ratio=ratio)
     return found if found.reasons else None
 
 
@@ -92,7 +108,11 @@ def signature_for(asked: Findings, approvals: Sequence[Approval], now: datetime)
 
 
 def _covers(signed: Findings, asked: Findings) -> bool:
-    columns = set(asked.new_columns) <= set(signed.new_columns) and set(asked.lost_columns) <= set(signed.lost_columns)
+    columns = (
+        set(asked.new_columns) <= set(signed.new_columns)
+        and set(asked.lost_columns) <= set(signed.lost_columns)
+        and set(asked.changed_types) <= set(signed.changed_types)
+    )
     if asked.quarantine_ratio is None:
         return columns
     return (

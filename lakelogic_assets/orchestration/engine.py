@@ -58,6 +58,8 @@ class Asked:
     window: str = "partition"
     """Which kind of window was asked for, as the run log keeps it."""
     why: str = ""
+    warns: bool = False
+    """Whether `why` is not what was asked for, so that somebody should know."""
     skipped: str | None = None
     """Why it is not run after all; only that is recorded."""
     say: Callable[[str], None] = lambda _: None
@@ -157,9 +159,10 @@ class Engine:
             upstream=upstreams_of(self.registry, self.workspace, product.key),
             ignore_gates=asked.policy.ignore_gates,
             reprocess=asked.reprocess,
-            timeout_seconds=asked.policy.timeout_seconds or product.settings.timeout_seconds,
+            timeout_seconds=asked.policy.timeout_seconds,
             approval=asked.policy.approval,
             skipped=asked.skipped,
+            warnings=(asked.why,) if asked.warns else (),
             references=self.references if product.key in self._sharing else None,
         )
         contract = self._contract(product, asked)

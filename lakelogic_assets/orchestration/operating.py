@@ -153,9 +153,8 @@ class _Operation:
     def events(self) -> Events:
         self._refuse_everything_at_once()
         self._refuse_values_that_do_not_fit()
-        planner = Planner(self.engine.registry, self.engine.workspace)
         keys = [product.key for product in self.products]
-        campaign: Campaign | None = planner.campaign(self.request, keys)
+        campaign: Campaign | None = self._planned(keys)
         done: dict[Task, Any] = {}
         for _ in range(most_rounds(self.engine.registry)):
             if campaign is None or not campaign.tasks:
@@ -165,6 +164,12 @@ class _Operation:
         if self.troubles:
             told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
             raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)
+
+    def _planned(self, keys: Sequence[tuple[str, ...]]) -> Campaign:
+        try:
+            return Planner(self.engine.registry, self.engine.workspace).campaign(self.request, keys)
+        except LakeLogicError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error
 
     def _refuse_everything_at_once(self) -> None:
         """A table by day would get everything beside the days that are there."""
@@ -199,7 +204,10 @@ class _Operation:
 
     def _attempted(self, task: Task) -> Attempt:
         overrides = self.asked.overrides if task.key in self.named else {}
-        asked = replace(self.asked, why=task.why, skipped=task.skipped, reprocess=task.rebuilds, overrides=overrides)
+        if task.warns:
+            self.context.log.warning(f"{task}: {task.why}")
+        told = replace(self.asked, why=task.why, warns=task.warns, skipped=task.skipped)
+        asked = replace(told, reprocess=task.rebuilds, overrides=overrides)
         return self.engine.run(self._by_key[task.key], task.window, asked)
 
     def _stands_in(self, task: Task, blocker: Task) -> bool:

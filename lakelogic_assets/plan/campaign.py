@@ -22,19 +22,21 @@ class Task:
     """Why it is not to be run after all; that is recorded like a run."""
     rebuilds: bool = field(default=False, compare=False)
     """Whether rows of the window that its source no longer has give way."""
+    warns: bool = field(default=False, compare=False)
+    """Whether `why` is not what was asked for, so that somebody should know."""
 
     def __str__(self) -> str:
         return f"{'/'.join(self.key)} {self.window.key}"
 
     def as_dict(self) -> dict[str, Any]:
         said = {"contract": list(self.key), "window": self.window.as_dict(), "why": self.why}
-        return said | {"skipped": self.skipped, "rebuilds": self.rebuilds}
+        return said | {"skipped": self.skipped, "rebuilds": self.rebuilds, "warns": self.warns}
 
     @staticmethod
     def from_dict(said: Mapping[str, Any]) -> Task:
         window = Window.from_dict(said["window"])
-        rebuilds = bool(said.get("rebuilds"))
-        return Task(tuple(said["contract"]), window, said.get("why") or "", said.get("skipped"), rebuilds)
+        rebuilds, warns = bool(said.get("rebuilds")), bool(said.get("warns"))
+        return Task(tuple(said["contract"]), window, said.get("why") or "", said.get("skipped"), rebuilds, warns)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, get_args
 
 from lakelogic_assets.contract.base import period_seconds
@@ -14,6 +14,8 @@ from lakelogic_assets.plan.calendar import Days, Granularity
 Mode = Literal["full", "last_success", "range", "backfill", "reprocess"]
 Direction = Literal["forward", "reverse"]
 MODES: tuple[str, ...] = get_args(Mode)
+_FARTHEST_ZONE = timedelta(hours=14)
+"""Where on Earth a day begins first."""
 DATED: tuple[Mode, ...] = ("range", "backfill", "reprocess")
 
 
@@ -118,7 +120,10 @@ def policy_for(
 
 
 def days_between(first: str | None, last: str | None, *, today: date | None = None) -> Days | None:
-    """Two days as people write them, both included; without a last day only the first. None where none is named."""
+    """Two days as people write them, both included; without a last day only the first. None where none is named.
+
+    Whose today it is depends on the zone of what is asked for, which is not known here: the earliest of all counts.
+    """
     start, end = _day(first), _day(last)
     if start is None:
         if end is not None:
@@ -127,10 +132,14 @@ def days_between(first: str | None, last: str | None, *, today: date | None = No
     end = end or start
     if end < start:
         raise RequestError(f"The last day {end} is before the first day {start}; swap them.")
-    newest = today or datetime.now(UTC).date()
-    if end > newest:
-        raise RequestError(f"The day {end} is in the future; the newest that can be asked for is {newest}.")
+    refuse_future(end, today or (datetime.now(UTC) + _FARTHEST_ZONE).date())
     return start, end
+
+
+def refuse_future(day: date, newest: date) -> None:
+    """A day that has not begun has no data."""
+    if day > newest:
+        raise RequestError(f"The day {day} is in the future; the newest that can be asked for is {newest}.")
 
 
 def _day(text: str | None) -> date | None:

@@ -66,6 +66,8 @@ class SchemaFindings:
     unknown: tuple[str, ...] = ()
     cast: dict[str, str] = field(default_factory=dict)
     added_to_target: tuple[str, ...] = ()
+    types: dict[str, str] = field(default_factory=dict)
+    """The columns as they arrived, before anything was cast."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.gates.circuit import PastRun, open_circuit
 from lakelogic_assets.gates.freshness import spoken
 from lakelogic_assets.gates.upstream import too_old
+from lakelogic_assets.names import ANY_UPSTREAM
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.environments import in_environment
@@ -80,8 +81,8 @@ def stands_in(upstream: Upstream, now: datetime) -> bool:
 
 def _stale(request: RunRequest, now: datetime) -> Iterator[str]:
     for upstream in request.upstream:
-        if upstream.grace_seconds is not None and upstream.run_log is not None:
-            why = too_old("/".join(upstream.key), _last_success(upstream), upstream.grace_seconds, now)
+        if upstream.most_seconds is not None and upstream.run_log is not None:
+            why = too_old("/".join(upstream.key), _last_success(upstream), upstream.most_seconds, now)
             if why:
                 yield f"{why}; run it first or pass ignore_gates"
 
@@ -102,11 +103,12 @@ def _history(contract: Contract, destination: Destination, limit: int) -> list[P
 
 
 def upstreams_of(registry: Registry, workspace: Workspace, key: Key) -> tuple[Upstream, ...]:
-    """The contracts that this one waits for, with the grace that it gives each of them."""
+    """The contracts that this one waits for, with the grace that it gives each of them, or the limit of all."""
     contract = registry.contracts[key]
     said = settings_of(contract).upstream_freshness
+    limit = said.get(ANY_UPSTREAM)
     grace = {found: seconds for name, seconds in said.items() for found in registry.candidates(name, key)}
     return tuple(
-        Upstream(each, workspace.destination(registry.contracts[each]).run_log, grace.get(each))
+        Upstream(each, workspace.destination(registry.contracts[each]).run_log, grace.get(each), limit)
         for each in registry.graph.upstream[key]
     )

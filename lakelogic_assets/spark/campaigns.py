@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from zoneinfo import ZoneInfo
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
@@ -14,7 +16,7 @@ from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.errors import RequestError
 from lakelogic_assets.plan.calendar import Days, Granularity, cut, windows_between
 from lakelogic_assets.plan.campaign import Campaign, Task, plan_tasks
-from lakelogic_assets.plan.request import PipelineRequest
+from lakelogic_assets.plan.request import PipelineRequest, refuse_future
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
@@ -38,6 +40,8 @@ class Planner:
 
     def campaign(self, request: PipelineRequest, keys: Iterable[Key]) -> Campaign:
         """The tasks of a request for these contracts, in graph order."""
+        if request.days:
+            refuse_future(request.days[1], max(self.now.astimezone(ZoneInfo(each)).date() for each in self._zones))
         chosen = [key for key in keys if self.registry.contracts[key].place.enabled]
         planned: dict[Key, list[Task]] = {}
         for key in chosen:
@@ -54,6 +58,17 @@ class Planner:
         """Tasks with what they wait for: the windows of their upstreams that they read from."""
         contracts = self.registry.contracts
         return plan_tasks(planned, self.registry.graph.upstream, lambda t: read_window(contracts[t.key], t.window))
+
+    @cached_property
+    def _zones(self) -> frozenset[str]:
+        """The zones that the project's partition sets are in."""
+        declared = self.workspace.declarations.partitions.values()
+        return frozenset(each.timezone for each in declared) or frozenset(("UTC",))
+
+    @property
+    def _zone(self) -> str:
+        """Whose days a contract without partitions goes by: those of all the others, where they agree."""
+        return next(iter(self._zones)) if len(self._zones) == 1 else "UTC"
 
     def partitions(self, contract: Contract) -> PartitionSet | None:
         """The set that the contract is made by, where it is made by one."""
@@ -83,7 +98,7 @@ class Planner:
             return [Task(key, FULL, "full")]
         if request.window in ("full", "last_success"):
             # Everything at once would be written beside the partitions that are there.
-            return self._since_success(contract, planned)
+            return self._since_success(contract, planned, warns=request.window == "last_success")
         if request.days is None:
             return []
         by = request.by if request.window == "backfill" else None
@@ -101,17 +116,20 @@ class Planner:
         if not follows_windows(contract):
             return [FULL], "made as a whole, after what it is made from"
         if by is None:
-            return [Window.range(days[0].isoformat(), days[1].isoformat())], f"{days[0]} to {days[1]}"
-        return cut(days, by), f"{days[0]} to {days[1]} by {by}"
+            return [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)], f"{days[0]} to {days[1]}"
+        return cut(days, by, self._zone), f"{days[0]} to {days[1]} by {by}"
 
-    def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Task]:
-        """Windows after the last that succeeded, and those that were tried since and did not."""
+    def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]], *, warns: bool) -> list[Task]:
+        """Windows after the last that succeeded, and those that were tried since and did not.
+
+        Without any, everything is loaded; `warns` where that is more than was asked for.
+        """
         key, run_log = contract.key, self.workspace.destination(contract).run_log
         states = window_states(run_log, "/".join(key))
         if not any(state.succeeded for state in states.values()):
             there = "has no success of it" if is_logged(run_log) else "is not there yet"
             why = f"the run log {there}, so everything is loaded"
-            return [Task(key, window, why) for window in self._everything(contract, planned)]
+            return [Task(key, window, why, warns=warns) for window in self._everything(contract, planned)]
         declared = self.partitions(contract)
         if declared is None:
             newest = max(state.succeeded for state in states.values() if state.succeeded)

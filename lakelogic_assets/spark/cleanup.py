@@ -13,6 +13,7 @@ from lakelogic_assets.spark.boundaries import note_in_manifest
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.sources.listing import changed_files
+from lakelogic_assets.spark.sources.selection import after_reading
 from lakelogic_assets.spark.sources.snapshot import FileStat
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix, is_uri
 
@@ -31,7 +32,7 @@ def clean_up_files(
     files, source = _unchanged(files), contract.source
     if source is not None and source.watermark_strategy == "manifest" and source.manifest_path:
         note_in_manifest(lakehouse, source.manifest_path, [file.path for file in files])
-    policy = (contract.source.post_ingestion if contract.source else None) or contract.server.post_ingestion
+    policy = after_reading(contract, contract.source)
     if policy is None or policy.action == "retain":
         return
     for file in files:

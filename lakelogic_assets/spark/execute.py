@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.errors import (
     EmptySourceError,
     EngineError,
@@ -26,7 +27,7 @@ from lakelogic_assets.errors import (
 )
 from lakelogic_assets.gates.verdict import Verdict
 from lakelogic_assets.plan.window import FULL
-from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport
+from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, RunReport, SchemaFindings
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.boundaries import Decision, decide, read_window
 from lakelogic_assets.spark.deadlines import Deadline
@@ -51,6 +52,7 @@ from lakelogic_assets.spark.parquet_table import refuse_unfit
 from lakelogic_assets.spark.publishing import Attempt, prepare
 from lakelogic_assets.spark.recovery import committed_by, recover
 from lakelogic_assets.spark.reporting import (
+    arrived_types,
     blank_report,
     newest_of,
     schema_findings,
@@ -65,6 +67,7 @@ from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse
 from lakelogic_assets.spark.unread import identity_of, record, turned_away
+from lakelogic_assets.spark.withdrawn import may_be_withdrawn, nothing_left, was_written
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +136,7 @@ def execute(
     contract: Contract, spark: Spark, lakehouse: Lakehouse, destination: Destination, request: RunRequest
 ) -> RunReport:
     """Read, judge, write and log; a run that fails is logged and raised as one sentence."""
-    warnings: list[str] = []
+    warnings = [*request.warnings]
     refused = turned_away(contract, destination, request, warnings)
     if refused is not None:
         return refused
@@ -170,7 +173,7 @@ def _executed(
     request: RunRequest,
     warnings: list[str],
 ) -> RunReport:
-    deadline = Deadline(request.timeout_seconds)
+    deadline = Deadline(request.timeout_seconds or settings_of(contract).timeout_seconds)
     refuse_unfit(contract)
     warnings += unsupported(contract)
     with contextlib.ExitStack() as stack:
@@ -258,7 +261,9 @@ def _next_batch(run: Run) -> Batch | None:
         if decision.nothing_new:
             return None
         read = _read(run, decision)
-    if request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract):
+    is_empty = request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract)
+    takes_back = may_be_withdrawn(request, scope.contract)
+    if is_empty and not takes_back:
         return None
     name = _window_name(run, read)
     app = f"{'/'.join(scope.contract.key)}|{name}"
@@ -267,9 +272,11 @@ def _next_batch(run: Run) -> Batch | None:
     generation = 1 + max(found or 0 for found in done)
     _refuse_repetition(run, app)
     asked = read_window(scope.contract, request.window)
-    former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot)
+    former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot, takes_back)
     attempt = Attempt(request.window, name, app, generation, reprocess=request.reprocess, former=former)
-    return Batch(read, decision, attempt)
+    if is_empty and not was_written(scope, attempt, read.snapshot.description):
+        return None
+    return Batch(read, decision, attempt, withdrawn=is_empty)
 
 
 def _refuse_repetition(run: Run, app: str) -> None:
@@ -310,11 +317,16 @@ def _window_name(run: Run, read: SourceRead) -> str:
     return f"{BATCH}{read.snapshot.identity}" if incremental or appends else FULL.key
 
 
+def _middle(run: Run, batch: Batch) -> Evaluation:
+    if batch.withdrawn:
+        return nothing_left(run.scope, run.destination.target)
+    return evaluate_source(batch.read, run.scope, run.request.external_logic, watermark=batch.decision.watermark)
+
+
 def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
     scope, destination = run.scope, run.destination
     with run.step("evaluate"):
-        logic = run.request.external_logic
-        evaluation = evaluate_source(batch.read, scope, logic, watermark=batch.decision.watermark)
+        evaluation = _middle(run, batch)
         prepared = prepare(evaluation, scope, batch.read, destination.target, batch.attempt)
     with discarding(prepared):
         with run.step("judge"):
@@ -324,13 +336,21 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
                 raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
             counts = Counts(source, good, bad, source - good - bad)
             warn_of_growth(scope, counts)
-            judged = judge_run(scope, run.request, destination, schema_findings(evaluation), counts, outcomes)
+            found = _findings(run, batch, evaluation)
+            judged = judge_run(scope, run.request, destination, found, counts, outcomes)
         draft = replace(
             _draft(run, blank, batch, evaluation, counts, outcomes, judged),
+            schema=found,
             newest=newest_of(evaluation, counts, scope),
             external_code=code_hash(scope, run.request.external_logic, scope.lakehouse.base),
         )
     return deliver(run, batch, evaluation, prepared, draft)
+
+
+def _findings(run: Run, batch: Batch, evaluation: Evaluation) -> SchemaFindings:
+    """What is unusual about the source; where nothing was read, the columns are only ours."""
+    came = run.request.frame is not None or not batch.read.snapshot.is_empty
+    return replace(schema_findings(evaluation), types=arrived_types(batch.read) if came else {})
 
 
 def _draft(
@@ -348,7 +368,6 @@ def _draft(
         status=status_of(run.scope, run.request, batch.attempt, counts, judged),
         counts=counts,
         dataset_rules=outcomes,
-        schema=schema_findings(evaluation),
         source=batch.read.name,
         versions_read={batch.read.name: version} if version is not None else {},
         watermark=watermark_state(batch.read, evaluation),

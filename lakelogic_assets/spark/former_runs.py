@@ -14,7 +14,9 @@ from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.run_log import DATA_CAME, standing_reports
+from lakelogic_assets.spark.sources.layout import DateLayout, span_of
 from lakelogic_assets.spark.sources.snapshot import FileStat, SourceSnapshot, files_of
+from lakelogic_assets.spark.windows import is_cut_by_place
 
 BATCH: Final = "batch:"
 """How the name of a window begins that is what was new at the time."""
@@ -31,6 +33,31 @@ class FormerRuns:
     contract: Contract
     window: Window
     snapshot: SourceSnapshot
+    takes_back: bool = False
+    """Whether files of the window that are gone were taken back, and their rows with them."""
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The files of the window: those that are there, and those that were taken back."""
+        return frozenset(file.path for file in (*self.snapshot.files, *self._gone))
+
+    @cached_property
+    def has_read(self) -> bool:
+        """Whether some run may have brought rows of the window."""
+        named = Window.from_dict
+        by_place = is_cut_by_place(self.contract)
+        return any(self._touches(each) or (named(each["window"]).is_full and not by_place) for _, each in self._others)
+
+    @cached_property
+    def _gone(self) -> frozenset[FileStat]:
+        """Files in the window's folders that runs have read and that are no longer there."""
+        layout = self.contract.source.partition if self.contract.source else None
+        if not self.takes_back or layout is None:
+            return frozenset()
+        folders, span = DateLayout(layout.format), span_of(self.window.local_start, self.window.local_end)
+        here = {file.path for file in self.snapshot.files}
+        read = {file for _, former in self._others for file in self._read_by(former)[1] or ()}
+        return frozenset(file for file in read if file.path not in here and folders.admits(file.path, span))
 
     @cached_property
     def within(self) -> tuple[str, ...]:
@@ -46,7 +73,7 @@ class FormerRuns:
     def _holds_all_of(self, former: dict[str, Any]) -> bool:
         window, files = self._read_by(former)
         if window.is_full:
-            return files is not None and bool(files) and files.issubset(self.snapshot.files)
+            return files is not None and bool(files) and files <= self._gone.union(self.snapshot.files)
         return not self.window.is_full and self.window.covers(window)
 
     def _touches(self, former: dict[str, Any]) -> bool:
@@ -56,7 +83,7 @@ class FormerRuns:
         if files is None:
             return former["watermark"].get("max_mtime") is not None or not self.snapshot.files
         # A file that was replaced since is the same place, where rows are told by it.
-        return not {file.path for file in files}.isdisjoint(file.path for file in self.snapshot.files)
+        return not {file.path for file in files}.isdisjoint(self.paths)
 
     def _read_by(self, former: dict[str, Any]) -> tuple[Window, frozenset[FileStat] | None]:
         """What a run has read, which with `lookback` is more than its window."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.gates.approvals import drift, signature_for, to_be_signed
@@ -41,8 +42,16 @@ def judge_run(
 def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings | None:
     """What was unusual about the source when it was last published; nothing has drifted before the first time."""
     name = "/".join(scope.contract.key)
-    last = next(standing_reports(destination.run_log, name, ("success",)), None)
+    reports = standing_reports(destination.run_log, name, ("success",))
+    last = next((report for report in reports if _has_read(report)), None)
     return report_from(last).schema if last else None
+
+
+def _has_read(report: dict[str, Any]) -> bool:
+    """Whether a run saw the source's columns; of an empty place it says nothing about them."""
+    state = report.get("watermark") or {}
+    seen = state.get("max_mtime") is not None or state.get("version") is not None
+    return seen or bool(report["counts"]["source"])
 
 
 def status_of(scope: Scope, request: RunRequest, attempt: Attempt, counts: Counts, judged: Verdict) -> Status:

@@ -16,7 +16,7 @@ from lakelogic_assets.spark.late_tables import Arrived, Lateness, Seen
 from lakelogic_assets.spark.sources.files import format_of
 from lakelogic_assets.spark.sources.layout import DateLayout, Span
 from lakelogic_assets.spark.sources.reader import option_texts
-from lakelogic_assets.spark.sources.selection import select_files
+from lakelogic_assets.spark.sources.selection import keeps_files, select_files
 from lakelogic_assets.spark.sources.snapshot import Boundary, FileStat, SourceSnapshot
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix, is_uri
 
@@ -48,11 +48,6 @@ class Landing:
         dated = self.layout is not None and starts and ends
         boundary = Boundary(from_date=min(starts), to_date=max(ends)) if dated else Boundary()
         return select_files(self, self.source, self.place, boundary)
-
-    @property
-    def keeps_files(self) -> bool:
-        policy = self.source.post_ingestion or self.contract.server.post_ingestion
-        return policy is None or policy.action == "retain"
 
     def counted(self, file: FileStat, cut: Cut) -> Found:
         """The rows of a file by window."""
@@ -101,7 +96,7 @@ def _by_folder(
                 late.rows = (late.rows or 0) + rows
             late.arrived[_arrival(file)] = None
     for number, theirs in known.items():
-        if number not in found and landing.keeps_files and _differs(landing, theirs, seen[number]):
+        if number not in found and keeps_files(landing.contract) and _differs(landing, theirs, seen[number]):
             key = cut.windows[number].key
             notes.append(f"The files of {key} are not those it was built from: some were removed or have older times.")
             found[number] = Lateness(files=1)

@@ -11,7 +11,6 @@ from typing import Any
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.contract.settings import settings_of
 from lakelogic_assets.plan.campaign import Campaign, Task, plan_tasks
 from lakelogic_assets.plan.request import PipelineRequest, RunPolicy
 from lakelogic_assets.plan.schedule import Progress, Rules, State, run_in_order
@@ -101,10 +100,11 @@ class Pipeline:
             upstream=upstreams_of(self.registry, self.workspace, task.key),
             ignore_gates=self.policy.ignore_gates,
             reprocess=task.rebuilds,
-            timeout_seconds=self.policy.timeout_seconds or settings_of(contract).timeout_seconds,
+            timeout_seconds=self.policy.timeout_seconds,
             approval=self.policy.approval,
             asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),
             skipped=task.skipped,
+            warnings=(task.why,) if task.warns else (),
             references=self.references if task.key in self._sharing else None,
         )
 

@@ -202,6 +202,8 @@ def _given_up(scope: Scope, target: str, attempt: Attempt, read: SourceRead) -> 
     # Else a row of the window may lie in another window of the source.
     cut = cut_column(scope.contract, attempt.window, types_of(read.frame)) if scope.contract.source else None
     if (cut or "").casefold() != named.casefold():
+        if read.snapshot.is_empty:
+            _warn_that_rows_stay(scope, attempt)
         return None
     there = types_of(scope.spark.read.format("delta").load(target))
     return window_sql(there, (named,), attempt.window, "t")
@@ -246,7 +248,11 @@ def _write_mode(
     there = set(scope.spark.read.format("delta").load(target).columns)
     types = {name: kind for name, kind in types_of(rows).items() if name in there}
     if materialization.strategy != "append":
-        return "Overwrite", window_sql(types, time_candidates(contract, window), window)
+        where = window_sql(types, time_candidates(contract, window), window)
+        if where is None and read.snapshot.is_empty and not window.is_full:
+            _warn_that_rows_stay(scope, attempt)
+            return "Append", None
+        return "Overwrite", where
     own = _own_window(contract, attempt) if names.WINDOW_COLUMN in there else "FALSE"
     if materialization.reprocess_policy != "append" and (others := _of_others(scope, attempt, types, read)):
         # Another window that reaches into this one may have written some of its rows.
@@ -255,6 +261,13 @@ def _write_mode(
         return "Append", None
     # Only a window that was written before has rows to replace.
     return ("Overwrite", own) if _was_written(target, attempt) else ("Append", None)
+
+
+def _warn_that_rows_stay(scope: Scope, attempt: Attempt) -> None:
+    scope.warn(
+        f"The source has no file of {attempt.window.key} any more, and no column of the table tells which rows came "
+        "from there, so they stay."
+    )
 
 
 def _of_others(scope: Scope, attempt: Attempt, types: Mapping[str, str], read: SourceRead) -> str | None:
@@ -272,8 +285,8 @@ def _of_others(scope: Scope, attempt: Attempt, types: Mapping[str, str], read: S
     if former.within:
         tests.append(f"{names.WINDOW_COLUMN} IN ({', '.join(str(window_id(name)) for name in former.within)})")
     file = contract.lineage.columns.get("source_path")
-    if former.beside and file in types and read.snapshot.files:
-        tests.append(f"{file} IN ({', '.join(text_literal(each.path) for each in read.snapshot.files)})")
+    if former.beside and file in types and former.paths:
+        tests.append(f"{file} IN ({', '.join(map(text_literal, sorted(former.paths)))})")
     elif former.beside and (by_time := window_sql(types, time_candidates(contract, window), window)):
         scope.warn(
             f"Other runs have read the same, and the table does not tell their rows: those of {window.key} by its "

@@ -112,6 +112,7 @@ def report_from(data: dict[str, Any]) -> RunReport:
         unknown=tuple(found.get("unknown", ())),
         cast=dict(found.get("cast", {})),
         added_to_target=tuple(found.get("added_to_target", ())),
+        types=dict(found.get("types", {})),
     )
     values["warnings"], values["reasons"] = tuple(values.get("warnings", ())), tuple(values.get("reasons", ()))
     values["sample"] = tuple(values.get("sample", ()))

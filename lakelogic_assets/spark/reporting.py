@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from lakelogic_assets import names
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.fingerprint import fingerprint
@@ -16,6 +17,7 @@ from lakelogic_assets.report.run import Counts, RowRuleOutcome, RunReport, Schem
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.evaluation import Evaluation
 from lakelogic_assets.spark.freshness import freshness_column, is_stamped
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.sources.selection import below
@@ -89,6 +91,12 @@ def warn_of_growth(scope: Scope, counts: Counts) -> None:
 def schema_findings(evaluation: Evaluation) -> SchemaFindings:
     first = next((stage for stage in evaluation.stages if stage.missing or stage.unknown or stage.casts), None)
     return SchemaFindings(first.missing, first.unknown, dict(first.casts)) if first else SchemaFindings()
+
+
+def arrived_types(read: SourceRead) -> dict[str, str]:
+    """The types of the source's own columns."""
+    found = types_of(read.frame)
+    return {name: kind for name, kind in found.items() if not name.startswith((HIDDEN_PREFIX, names.ENGINE_PREFIX))}
 
 
 def watermark_state(read: SourceRead, evaluation: Evaluation) -> dict[str, Any]:

@@ -25,6 +25,13 @@ class Upstream:
     key: Key
     run_log: str | None = None
     grace_seconds: float | None = None
+    """While it is younger than that, it also stands in for a window of it that is held."""
+    limit_seconds: float | None = None
+    """A limit alone, where the contract says nothing of this upstream but something of all."""
+
+    @property
+    def most_seconds(self) -> float | None:
+        return self.limit_seconds if self.grace_seconds is None else self.grace_seconds
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,14 @@ class RunRequest:
     reprocess: bool = False
     """Rows of the window that the source no longer has give way, by the contract's `reprocess_policy`."""
     timeout_seconds: float | None = None
+    """Instead of what the contract says."""
     approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
     asked: Mapping[str, Any] = field(default_factory=dict)
     """The operator's words, as they are recorded: which kind of window, why, which values were overridden."""
     skipped: str | None = None
     """Why nothing is to be run after all; only that is recorded."""
+    warnings: tuple[str, ...] = ()
+    """What was known before the run and belongs into its report."""
     references: RunReferences | None = None
     """Reference data that other contracts of the same call look things up in too."""
 

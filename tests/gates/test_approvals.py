@@ -24,6 +24,23 @@ def test_drift_is_what_came_or_went_since_the_last_success() -> None:
     assert to_be_signed(drift(before, before), BAD, None) is None
 
 
+def test_a_type_is_another_only_against_the_last_success() -> None:
+    before = SchemaFindings(
+        cast={"a": "int"}, types={"a": "string", "b": "bigint", "c": "struct<x:int>", "d": "string"}
+    )
+    assert drift(before, before) == Findings()
+    # What no success has told, and what JSON makes of nested values from file to file, is no change.
+    assert drift(before, SchemaFindings(types={"e": "int"})) == Findings()
+    assert drift(SchemaFindings(types={"c": "struct<x:int,y:int>", "d": "array<int>"}), before) == Findings()
+    found = drift(SchemaFindings(types={"a": "string", "b": "string", "c": "int"}), before)
+    assert found.changed_types == ("b from bigint to string", "c from struct<x:int> to int")
+    asked = to_be_signed(found, Counts(), None)
+    assert asked is not None
+    assert "the source has other types: b from bigint to string" in asked.reasons[0]
+    assert signature_for(asked, [signed(asked)], NOW) is not None
+    assert signature_for(asked, [signed(Findings(changed_types=found.changed_types[:1]))], NOW) is None
+
+
 def test_more_bad_rows_than_allowed_are_to_be_signed() -> None:
     found = to_be_signed(Findings(), BAD, 0.25)
     assert found is not None
@@ -66,5 +83,5 @@ def test_a_signature_does_not_cure_a_broken_rule() -> None:
 
 
 def test_a_signature_comes_back_from_its_file_as_it_was() -> None:
-    approval = signed(Findings(("y",), ("b",), 0.5))
+    approval = signed(Findings(("y",), ("b",), 0.5, ("a from int to string",)))
     assert Approval.from_dict(approval.as_dict()) == approval

@@ -79,15 +79,19 @@ def test_since_the_last_success_only_what_is_new_is_run(shop: Shop, call: Callab
     code, said = call("run", f"+{GOLD}", "--window", "last_success")
     assert code == 0, said
     assert windows(shop, BRONZE) == [ONE, TWO]
-    first = logged(shop, BRONZE)[0]["report"]["request"]
-    assert first["window"] == "last_success"
-    assert "so everything is loaded" in first["why"]
+    first = logged(shop, BRONZE)[0]["report"]
+    assert first["request"]["window"] == "last_success"
+    assert f"shop/{BRONZE} {ONE}: warning: the run log has no success of it, so everything is loaded" in said
+    assert (
+        first["warnings"] == [first["request"]["why"]] == ["the run log has no success of it, so everything is loaded"]
+    )
     assert [total for _, total in shop.rows(GOLD, "ordered_on", "total")] == ["30.0", "30.0"]
 
     shop.land(THREE, 7)
     code, said = call("run", f"+{GOLD}", "--window", "last_success", "--json")
     assert code == 0, said
     assert windows(shop, BRONZE)[2:3] == [THREE]
+    assert logged(shop, BRONZE)[2]["report"]["warnings"] == []
     assert "after the last success" in logged(shop, BRONZE)[2]["report"]["request"]["why"]
     assert shop.days(GOLD) == [ONE, TWO, THREE]
     commit = next(each for each in table(shop, GOLD).history(1))
@@ -207,6 +211,32 @@ def test_a_rebuild_replaces_its_days_and_touches_no_other(shop: Shop, call: Call
     assert any("1 rows of the window are gone" in warning for warning in report["warnings"])
 
 
+def test_a_day_whose_files_were_all_withdrawn_is_emptied_with_all_that_was_made_from_it(
+    shop: Shop, call: Callable[..., tuple[int, str]]
+) -> None:
+    landed = {day: shop.land(day, 10, -1) for day in (ONE, TWO, THREE)}
+    with landed[TWO].open("a") as file:
+        file.write(json.dumps({"order_id": "x", "amount": "many", "ordered_on": TWO}) + "\n")
+    assert call("backfill", f"+{GOLD}", "--from", ONE, "--to", THREE)[0] == 0
+    before = {name: set(table(shop, name).file_uris()) for name in (BRONZE, SILVER, GOLD)}
+    assert f"shop/{BRONZE}: 1 rows" in call("quarantine")[1]
+    landed[TWO].unlink()
+    # A run that was not asked to rebuild finds nothing new.
+    assert call("run", BRONZE, "--day", TWO)[0] == 0
+    assert windows(shop, BRONZE, "no_new_data") == [TWO]
+    code, said = call("reprocess", BRONZE, "--from", TWO, "--to", TWO)
+    assert code == 0, said
+    assert [shop.days(name) for name in (BRONZE, SILVER, GOLD)] == [[ONE, THREE]] * 3
+    assert shop.rows("gold_till_overview", "days", "total") == [("2", "20.0")]
+    for name, files in before.items():
+        assert all(f"ordered_on={TWO}" in file for file in files ^ set(table(shop, name).file_uris()))
+    said = call("quarantine")[1]
+    assert f"shop/{SILVER}: 2 rows" in said
+    assert BRONZE not in said
+    assert "no windows late" in call("late")[1]
+    assert call("audit")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -262,12 +292,14 @@ def test_what_a_person_has_to_sign_is_not_published_before(shop: Shop, call: Cal
     assert f"(run {asked[:8]})" in call("approve")[1]
     assert "asked for nothing that waits" in call("approve", SILVER, "--why", "known", "--run", "0123")[1]
     assert "A signature needs a reason" in call("approve", SILVER)[1]
-    code, said = call("approve", SILVER, "--why", "the till was broken", "--by", "ada", "--run", asked[:8])
-    assert code == 0, said
+    signing = ("approve", SILVER, "--why", "the till was broken", "--by", "ada", "--run", asked[:8], "--expires")
+    assert "'soon' is not a length of time" in call(*signing, "soon")[1]
+    assert call(*signing, "2h")[0] == 0
     code, said = call("run", SILVER, GOLD, "--day", ONE, "--approval-required")
     assert code == 0, said
     signed = logged(shop, SILVER)[-1]["report"]["approval"]
     assert (signed["by"], signed["why"]) == ("ada", "the till was broken")
+    assert datetime.fromisoformat(signed["expires"]) - datetime.fromisoformat(signed["at"]) == timedelta(hours=2)
     assert shop.rows(GOLD, "total") == [("10.0",)]
 
     # More bad rows than were signed for wait again.

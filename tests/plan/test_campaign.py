@@ -36,6 +36,6 @@ def test_what_is_done_is_left_out_and_the_rest_keeps_its_order() -> None:
 
 
 def test_a_task_comes_back_from_the_log_as_it_was() -> None:
-    task = Task(SILVER, DAYS[0], "because", skipped="not now", rebuilds=True)
+    task = Task(SILVER, DAYS[0], "because", skipped="not now", rebuilds=True, warns=True)
     again = Task.from_dict(task.as_dict())
-    assert (again, again.why, again.skipped, again.rebuilds) == (task, "because", "not now", True)
+    assert (again, again.why, again.skipped, again.rebuilds, again.warns) == (task, "because", "not now", True, True)

@@ -1,6 +1,6 @@
 """What operators ask for, and what cannot be meant."""
 
-from datetime import date
+from datetime import UTC, date, datetime, tzinfo
 
 import pytest
 
@@ -15,6 +15,18 @@ def test_days_are_both_included_and_one_alone_is_enough() -> None:
     assert days_between("2026-02-01", None, today=TODAY) == (date(2026, 2, 1), date(2026, 2, 1))
     assert days_between(None, None) is None
     assert days_between("2026-02-06", None, today=TODAY) == (TODAY, TODAY)
+
+
+def test_a_day_that_has_begun_anywhere_is_not_in_the_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime(2026, 2, 5, 11, tzinfo=UTC).astimezone(tz)
+
+    monkeypatch.setattr("lakelogic_assets.plan.request.datetime", Clock)
+    assert days_between("2026-02-06", None) == (TODAY, TODAY)
+    with pytest.raises(RequestError, match="The day 2026-02-07 is in the future"):
+        days_between("2026-02-06", "2026-02-07")
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
-from lakelogic_assets.errors import TimedOutError
+from lakelogic_assets.errors import EngineError, TimedOutError
 from lakelogic_assets.plan.window import Window
+from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.spark import delivery, execute
 from lakelogic_assets.spark.deadlines import Deadline
 from lakelogic_assets.spark.driver import driver_of
@@ -19,6 +20,8 @@ from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from lakelogic_assets.report.run import RunReport
@@ -46,6 +49,27 @@ def run(sandbox: Sandbox, frame: DataFrame, seconds: float) -> RunReport:
     lakehouse = processor.workspace.lakehouse(processor.contract)
     request = RunRequest(window=Window.day("2026-02-01"), frame=frame, timeout_seconds=seconds)
     return execute.execute(processor.contract, sandbox.spark, lakehouse, processor.destination, request)
+
+
+def test_a_contracts_own_timeout_is_its_deadline_unless_the_run_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float | None] = []
+
+    def stopped(seconds: float | None) -> Deadline:
+        given.append(seconds)
+        raise EngineError("stopped")
+
+    monkeypatch.setattr(execute, "Deadline", stopped)
+    path = tmp_path / "orders.yaml"
+    head = "version: 1.0.0\ninfo: {title: T, table_name: orders}\n"
+    path.write_text(f"{head}extensions: {{com.lakelogic.timeout: 30m}}\n{TEXT}")
+    processor = DataProcessor(path)
+    lakehouse = processor.workspace.lakehouse(processor.contract)
+    for request in (RunRequest(), RunRequest(timeout_seconds=5)):
+        with pytest.raises(EngineError, match="stopped"):
+            execute.execute(processor.contract, cast("Any", lambda: None), lakehouse, processor.destination, request)
+    assert given == [1800.0, 5]
 
 
 def test_a_job_that_runs_is_cancelled_and_the_session_goes_on(sandbox: Sandbox) -> None:

@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.source import Link
 from lakelogic_assets.errors import SourceError
+from lakelogic_assets.plan.campaign import Task, plan_tasks
+from lakelogic_assets.project import Project
+from lakelogic_assets.spark.pipeline import Pipeline
 from lakelogic_assets.spark.sources import read_link
-from lakelogic_assets.spark.sources.reference_cache import ReferenceCache
+from lakelogic_assets.spark.sources.reference_cache import ReferenceCache, RunReferences
+from lakelogic_assets.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -151,3 +156,46 @@ def test_what_failed_is_tried_again_and_closing_gives_all_back(
     assert not manager.isEmpty()
     cache.close()
     assert manager.isEmpty()
+
+
+CONTRACT = """
+version: 1.0.0
+info: {{title: T, table_name: {0}}}
+model: {{fields: [{{name: id, type: int}}, {{name: size, type: int}}]}}
+source: {{type: landing, path: in.csv, format: csv}}
+links: [{{name: stores, path: {1}}}]
+transformations: [{{sql: "SELECT s.id, r.size FROM source s JOIN stores r ON s.id = r.id"}}]
+"""
+
+
+class Watched(RunReferences):
+    """The caches that the contracts of a run were given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[ReferenceCache | None] = []
+
+    def of(self, run_id: str, spark: SparkSession) -> ReferenceCache | None:
+        self.given.append(super().of(run_id, spark))
+        return self.given[-1]
+
+
+def test_two_contracts_of_one_run_read_their_link_once(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "contracts"
+    folder.mkdir()
+    write_csv(folder, "id,size\n1,10\n2,20\n")
+    (folder / "alone.csv").write_text("id,size\n1,30\n")
+    (folder / "in.csv").write_text("id\n1\n2\n")
+    for name, link in (("first", "stores.csv"), ("second", "stores.csv"), ("third", "alone.csv")):
+        (folder / f"{name}.yaml").write_text(CONTRACT.format(name, link))
+    registry, workspace, watched = load_project(Project(tmp_path)), Workspace(Project(tmp_path)), Watched()
+    tasks = {key: [Task(key)] for key in registry.contracts}
+    pipeline = Pipeline(registry, workspace, spark, references=watched)
+    done = pipeline.run(plan_tasks(tasks, registry.graph.upstream, lambda task: task.window))
+    counts = {task.key[-1]: each.result.counts.good for task, each in done.items() if each.result}
+    assert counts == {"first": 2, "second": 2, "third": 1}
+    # What a contract looks up alone is not kept for anybody.
+    (one, other) = watched.given
+    assert one is other
+    assert one is not None
+    assert one.loads == 1

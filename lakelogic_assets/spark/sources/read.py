@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import and_
@@ -94,7 +95,8 @@ def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> Sourc
     files = select_files(scope, source, place, boundary)
     snapshot = SourceSnapshot(files=files, description=place)
     if not files:
-        return SourceRead(empty_frame(scope.spark, positional), place, snapshot)
+        columns = dict.fromkeys((*positional, *_cut_by(source, boundary)))
+        return SourceRead(empty_frame(scope.spark, [*columns]), place, snapshot)
     if is_uri(place):
         chosen = FileSet(place, format_of(declared, place, files), options, None, positional, remote=files)
         return SourceRead(read_file_set(scope.spark, chosen), place, snapshot)
@@ -106,6 +108,16 @@ def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> Sourc
             scope.warn(f"{file.path} is empty.")
     frame = read_file_set(scope.spark, chosen)
     return SourceRead(frame, place, snapshot, rows=parquet_rows(files) if chosen.format == "parquet" else None)
+
+
+def _cut_by(source: Source, boundary: Boundary) -> Iterator[str]:
+    """The columns that the source has to have, whether or not the contract declares them."""
+    parts = source.watermark_date_parts or ()
+    yield from parts.values() if isinstance(parts, dict) else parts
+    yield from source.partition_filters
+    yield from (name for name, _ in boundary.window.values) if boundary.window else ()
+    if source.watermark_field:
+        yield source.watermark_field
 
 
 def _names_files(contract: Contract) -> bool:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.source import Source
+from lakelogic_assets.contract.source import PostIngestion, Source
 from lakelogic_assets.spark.sources.layout import DateLayout, Span, span_of
 from lakelogic_assets.spark.sources.listing import has_folders_left_out, list_files, refuse_strangers
 from lakelogic_assets.spark.sources.reader import flag, option_texts
@@ -75,9 +75,20 @@ def _is_excluded(file: FileStat, root: str, excluded: frozenset[str]) -> bool:
     return not names.isdisjoint(each.rstrip("/") for each in excluded)
 
 
+def keeps_files(contract: Contract) -> bool:
+    """Whether files stay where they landed, so that one that is not there was taken back."""
+    policy = after_reading(contract, contract.source)
+    return policy is None or policy.action == "retain"
+
+
+def after_reading(contract: Contract, source: Source | None) -> PostIngestion | None:
+    """What the contract or its server says of files that were read."""
+    return (source.post_ingestion if source else None) or contract.server.post_ingestion
+
+
 def _without_archive(scope: Looks, source: Source, files: list[FileStat]) -> list[FileStat]:
     """Files that an earlier run has archived below the source's own folder are done with."""
-    policy = source.post_ingestion or scope.contract.server.post_ingestion
+    policy = after_reading(scope.contract, source)
     if policy is None or not policy.archive_path:
         return files
     archive = PurePosixPath(scope.lakehouse.file_path(policy.archive_path))
