@@ -11,19 +11,18 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
 
+from faults.clocks import shifted
 from faults.points import Act, at_appearance, at_border
 from lakelogic_assets.cli.app import run as lakelogic
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.processor import DataProcessor
-from lakelogic_assets.spark import delivery, reporting, unread
 from lakelogic_assets.spark.audit import audit
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.maintenance import maintain
@@ -71,12 +70,13 @@ def _run(command: Command) -> Command:
     processor = DataProcessor(command["contract"])
     note_jvm()
     window = Window.day(command["window"]) if command.get("window") else Window.full()
-    with _clock(command.get("clock")), _sabotage(command.get("fault"), processor):
+    clock = shifted(command.get("clock", 0.0), command.get("jumps"))
+    with clock as told, _sabotage(command.get("fault"), processor):
         try:
             report = processor.run(window=window)
         finally:
             note_jvm()
-    return {"status": report.status, "warnings": report.warnings}
+    return {"status": report.status, "warnings": report.warnings, "told": told}
 
 
 @contextlib.contextmanager
@@ -137,28 +137,6 @@ def _foreign(path: str, change: Callable[[DeltaTable], object]) -> None:
     """A program that knows nothing of our locks."""
     if DeltaTable.is_deltatable(path):
         change(DeltaTable(path))
-
-
-@contextlib.contextmanager
-def _clock(offset: float | None) -> Iterator[None]:
-    """The engine's clock is off by some seconds."""
-    if offset is None:
-        yield
-        return
-
-    class Shifted(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-            return datetime.now(tz or UTC) + timedelta(seconds=offset)
-
-    modules = (delivery, reporting, unread)
-    for module in modules:
-        module.datetime = Shifted  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        for module in modules:
-            module.datetime = datetime  # type: ignore[attr-defined]
 
 
 def _maintain(command: Command) -> Command:

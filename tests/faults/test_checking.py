@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import faults.__main__ as runner
 from faults.catalogue import Fault, draw
 from faults.checking import Finding, came_through, glimpse, verdict
 from faults.lane import Lane
+from faults.points import BORDERS
 from faults.scene import STRATEGIES, Scene, State, draw_rows
 
 
@@ -161,6 +164,35 @@ def test_a_fault_that_did_not_strike_is_told_and_another_takes_its_place(
     assert [finding.struck for _, finding in found] == [False, True, False, True]
 
 
+def test_whatever_one_fault_raises_the_others_go_on_and_a_person_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Lane, fault: Fault) -> Finding:
+        if fault.kind == "disk":
+            raise subprocess.CalledProcessError(32, ["mount", "-t", "tmpfs"])
+        return Finding()
+
+    monkeypatch.setattr(runner, "let_loose", refused)
+    found = runner.battery([Fault("disk", "append"), Fault("border", "append")], tmp_path, 1)
+    assert [finding.needs_a_person for _, finding in found] == [1, 0]
+    assert found[0][1].says[0].startswith("CalledProcessError: Command '['mount'")
+    assert "disk" in runner.table(found)
+
+
+def test_a_full_disk_is_refused_at_the_start_where_nobody_may_mount_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again: list[list[str]] = []
+    monkeypatch.setattr(runner, "may_mount", lambda: False)
+    monkeypatch.setattr(runner, "may_mount_in_a_namespace", lambda: False)
+    assert runner.main(["--only", "disk", "--seed", "5"]) == 2
+    assert "run `make faults` as root" in capsys.readouterr().err
+    monkeypatch.setattr(runner, "may_mount_in_a_namespace", lambda: True)
+    monkeypatch.setattr(runner, "again_in_a_namespace", lambda words: again.append(words) or 0)
+    assert runner.main(["--only", "disk"]) == 0
+    assert again[0][:3] == ["--only", "disk", "--seed"]
+
+
 def test_a_seed_draws_the_same_faults_of_every_kind_and_strategy() -> None:
     faults = draw(7, 520)
     assert faults == draw(7, 520)
@@ -168,3 +200,15 @@ def test_a_seed_draws_the_same_faults_of_every_kind_and_strategy() -> None:
     assert len(faults) == 520
     assert {fault.strategy for fault in faults} == set(STRATEGIES)
     assert {fault.kind for fault in draw(7, 40)} == {fault.kind for fault in faults}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_seed_leaves_out_a_border_or_a_death_in_dagster(seed: int) -> None:
+    faults = draw(seed, 520)
+    borders = {(each.strategy, each.details["border"], each.details["act"]) for each in faults if each.kind == "border"}
+    assert borders == set(product(STRATEGIES, BORDERS, ("kill python", "kill jvm")))
+    dead = {each.details["killed"] for each in faults if each.kind == "dagster"}
+    assert dead == {"daemon", "webserver", "run", "daemon and run"}
+    clocks = [each.details["jumps"] for each in faults if each.kind == "clock"]
+    assert None in clocks
+    assert {None} != set(clocks)
