@@ -33,7 +33,7 @@ class Fault:
 
     def __str__(self) -> str:
         how = "by day" if self.windowed else "what is new"
-        said = ", ".join(str(value) for value in self.details.values() if value is not None)
+        said = ", ".join(f"{name} {value}" for name, value in self.details.items() if value is not None)
         return f"{self.kind}: {self.strategy} ({how}, {self.begins}) {said}"
 
 
@@ -126,9 +126,11 @@ def _at_once(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
 def _upkeep(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
     def made(rng: random.Random) -> Iterator[Fault]:
         for strategy in STRATEGIES:
-            for killed in (False, True, False):
-                pause = round(rng.random() * 2, 3)
-                yield _fault(rng, kind, strategy, begins="next", pause=pause, killed=killed)
+            for number, killed in enumerate((False, True, False)):
+                details: dict[str, Any] = {"pause": round(rng.random() * 2, 3), "killed": killed}
+                if kind == "erasure":
+                    details["locked"] = number < 2
+                yield _fault(rng, kind, strategy, begins="next", **details)
 
     return made
 

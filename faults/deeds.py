@@ -122,21 +122,22 @@ def _two_windows(lane: Lane, fault: Fault) -> Finding:
 
 
 def _upkeep(deed: str) -> Callable[[Lane, Fault], Finding]:
-    def beside(lane: Lane, fault: Fault) -> Finding:
+    def side_by_side(lane: Lane, fault: Fault) -> Finding:
         scene, days, day, _, after = prepared(lane, fault)
         if deed == "erase":
             scene.land(day, [row for row in scene.rows_of(day) if row.k != "k00"])
             after = _forgotten(scene, days, scene.state(days))
-        commands = [lane.command(scene, day), {"do": deed, "contract": str(scene.contract)}]
+        beside = {"do": deed, "contract": str(scene.contract), "locked": fault.details.get("locked", True)}
+        commands = [lane.command(scene, day), beside]
         if not fault.details["killed"]:
             return _side_by_side(lane, fault, scene, _either(scene, after, deed), commands, [day], after)
         found, _ = _both(lane, fault, commands)
         # Whether it came through beside the run that died or not, it is asked for once more.
         with lane.hired() as victim:
-            found += traceback_of(victim.do(commands[1]))
+            found += traceback_of(victim.do(beside))
         return found + lane.recover(scene, [day], after)
 
-    return beside
+    return side_by_side
 
 
 def _forgotten(scene: Scene, days: list[int], plain: State) -> State:

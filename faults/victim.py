@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
 
@@ -30,6 +31,8 @@ from lakelogic_assets.spark.session import jvm_pid, local_session
 
 Command = dict[str, Any]
 _jvms: list[int] = []
+_TRIES = 20
+_SETTLED_HOURS = 168.0
 _struck: list[str] = []
 """What the fault of this command did, once it has done it."""
 
@@ -145,12 +148,28 @@ def _maintain(command: Command) -> Command:
 
 
 def _erase(command: Command) -> Command:
-    """All rows of one key go, as a request to be forgotten wants it, under the table's lock."""
+    """What a tool would do that forgets a person: the rows of one key go, and with them the files that held them.
+
+    With the table's lock it removes every file that is not needed now. Without, it knows nothing of the run beside it:
+    it has to leave young files alone, as every program has that shares a Delta table, and tries again after a conflict.
+    """
     spark = local_session()
     target = DataProcessor(command["contract"]).destination.target
-    with table_lock(target, jvm_pid(spark)):
-        DeltaTables.forPath(spark, target).delete("k = 'k00'")
+    with table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext():
+        table = DeltaTables.forPath(spark, target)
+        _until_it_is_alone(lambda: table.delete("k = 'k00'"))
+        _until_it_is_alone(lambda: spark.sql(f"REORG TABLE delta.`{target}` APPLY (PURGE)"))
+        spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        table.vacuum(0.0 if command["locked"] else _SETTLED_HOURS)
     return {}
+
+
+def _until_it_is_alone(step: Callable[[], object]) -> None:
+    for _ in range(_TRIES):
+        with contextlib.suppress(DeltaConcurrentModificationException):
+            step()
+            return
+    raise RuntimeError(f"another commit came in between {_TRIES} times")
 
 
 def _lakelogic(command: Command) -> Command:
