@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from faults.soak import Sample, held_by_the_jvm, judged
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from faults.soak import Sample, judged
 
 STEADY = Sample(
     seconds=1.0, cpu=1.5, python_mb=120.0, heap_mb=90.0, python_files=40, jvm_files=300,
@@ -28,13 +24,3 @@ def test_nothing_may_grow_by_more_than_the_bar_nor_come_from_nothing(name: str) 
     """Views most of all: a process has none, so a single one that stays is one too many."""
     more = getattr(STEADY, name) * 2 or 1
     assert not judged([*[STEADY] * 40, *[replace(STEADY, **{name: more})] * 20])
-
-
-def test_a_view_of_any_session_is_seen_as_long_as_it_is_held(spark: SparkSession) -> None:
-    before = held_by_the_jvm(spark)
-    held = [spark.newSession() for _ in range(20)]
-    for session in held:
-        session.range(1).createOrReplaceTempView("kept")
-    after = held_by_the_jvm(spark)
-    assert after["sessions"] - before["sessions"] > 10
-    assert after["views"] - before["views"] > 10
