@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
+from pyspark.errors import PySparkException
 
 from faults.clocks import shifted
 from faults.points import Act, at_appearance, at_border
@@ -25,6 +25,7 @@ from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.spark.audit import audit
+from lakelogic_assets.spark.failures import is_conflict
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.maintenance import maintain
 from lakelogic_assets.spark.session import jvm_pid, local_session
@@ -166,8 +167,12 @@ def _erase(command: Command) -> Command:
 
 def _until_it_is_alone(step: Callable[[], object]) -> None:
     for _ in range(_TRIES):
-        with contextlib.suppress(DeltaConcurrentModificationException):
+        try:
             step()
+        except PySparkException as error:
+            if not is_conflict(error):
+                raise
+        else:
             return
     raise RuntimeError(f"another commit came in between {_TRIES} times")
 
