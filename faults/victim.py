@@ -27,13 +27,16 @@ from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.spark.audit import audit
 from lakelogic_assets.spark.failures import is_conflict
 from lakelogic_assets.spark.locks import table_lock
-from lakelogic_assets.spark.maintenance import maintain
+from lakelogic_assets.spark.maintenance import SAFE_HOURS, maintain
 from lakelogic_assets.spark.session import jvm_pid, local_session
 
 Command = dict[str, Any]
 _jvms: list[int] = []
 _TRIES = 20
-_SETTLED_HOURS = 168.0
+_BRIEF_VACUUM = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
 _struck: list[str] = []
 """What the fault of this command did, once it has done it."""
 
@@ -154,14 +157,15 @@ def _erase(command: Command) -> Command:
     With the table's lock it removes every file that is not needed now. Without, it knows nothing of the run beside it:
     it has to leave young files alone, as every program has that shares a Delta table, and tries again after a conflict.
     """
-    spark = local_session()
+    spark = local_session().newSession()
+    for name, value in _BRIEF_VACUUM.items():
+        spark.conf.set(name, value)
     target = DataProcessor(command["contract"]).destination.target
     with table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext():
         table = DeltaTables.forPath(spark, target)
         _until_it_is_alone(lambda: table.delete("k = 'k00'"))
         _until_it_is_alone(lambda: spark.sql(f"REORG TABLE delta.`{target}` APPLY (PURGE)"))
-        spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-        table.vacuum(0.0 if command["locked"] else _SETTLED_HOURS)
+        table.vacuum(0.0 if command["locked"] else SAFE_HOURS)
     return {}
 
 
