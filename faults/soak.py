@@ -153,7 +153,8 @@ def _sample(seconds: float, cpu: float, begun: int, log_bytes: int, *, close: bo
 
 def held_by_the_jvm(spark: Any) -> Counter[str]:
     """How many sessions and views there are after a collection, by the JVM's own count of its objects."""
-    counts = {words[3]: int(words[1]) for words in map(str.split, _histogram(spark).splitlines()) if len(words) > 3}
+    lines = (line.split() for line in _histogram(spark).splitlines())
+    counts = {words[3]: int(words[1]) for words in lines if words[:1] and words[0].rstrip(":").isdigit()}
     return Counter({what: counts.get(name, 0) for what, name in _CLASSES.items()})
 
 
