@@ -17,9 +17,10 @@ from queue import Queue
 
 from faults.catalogue import Fault, draw, further
 from faults.checking import Finding
-from faults.crew import StuckError, crew
+from faults.crew import crew
 from faults.deeds import let_loose
 from faults.lane import Lane
+from faults.mounting import CANNOT_MOUNT, again_in_a_namespace, may_mount, may_mount_in_a_namespace
 
 _COLUMNS = ("faults", "struck", "recovered", "lost rows", "doubled rows", "half-published", "needed a person")
 
@@ -30,8 +31,13 @@ _FEW = 20
 
 def main(argv: list[str] | None = None) -> int:
     asked = _arguments(argv)
-    print(f"seed {asked.seed}: repeat with `python -m faults --seed {asked.seed} --faults {asked.faults}`", flush=True)
     faults = [each for each in draw(asked.seed, asked.faults) if not asked.only or each.kind in asked.only]
+    if any(fault.kind == "disk" for fault in faults) and not may_mount():
+        if may_mount_in_a_namespace():
+            return again_in_a_namespace([*(sys.argv[1:] if argv is None else argv), "--seed", str(asked.seed)])
+        print(CANNOT_MOUNT, file=sys.stderr)
+        return 2
+    print(f"seed {asked.seed}: repeat with `python -m faults --seed {asked.seed} --faults {asked.faults}`", flush=True)
     with tempfile.TemporaryDirectory(prefix="lakelogic-faults-") as folder:
         found = battery(faults, Path(folder), asked.lanes, further(asked.seed) if not asked.only else ())
         if asked.keep:
@@ -68,8 +74,8 @@ def battery(faults: list[Fault], folder: Path, lanes: int, more: Iterable[Fault]
             lane = free.get()
             try:
                 finding = let_loose(lane, fault)
-            except StuckError as error:
-                finding = Finding(needs_a_person=1, says=(str(error),))
+            except Exception as error:  # the others go on, and the table is printed whatever becomes of one
+                finding = Finding(needs_a_person=1, says=(f"{type(error).__name__}: {error}",))
             finally:
                 free.put(lane)
             done.append((fault, finding))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Any, Final
 
 from faults.points import APPEARANCES, BORDERS
@@ -16,6 +16,7 @@ _CHANGES: Final = ("truncate", "replace", "remove", "add")
 _CHANGED_AT: Final = ("after read", "after prepare", "before quarantine", "after quarantine", "before commit")
 _DROPPED_AT: Final = ("after evaluate", "after prepare", "before commit", "after commit")
 _CLOCKS: Final = (-90_000.0, -3_600.0, -1.0, 3_600.0, 90_000.0)
+_JUMPS: Final = ("after read", "after evaluate", "after quarantine", "before commit", "after commit")
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,26 @@ class Fault:
 
     def __str__(self) -> str:
         how = "by day" if self.windowed else "what is new"
-        said = ", ".join(str(value) for value in self.details.values())
+        said = ", ".join(f"{name} {value}" for name, value in self.details.items() if value is not None)
         return f"{self.kind}: {self.strategy} ({how}, {self.begins}) {said}"
 
 
 def draw(seed: int, count: int) -> list[Fault]:
-    """`count` faults: each kind has its share, and within it every place comes before a repetition."""
+    """`count` faults: one of each kind, then every border and every death in Dagster, then of all others a share.
+
+    Where there is no room for all of these, each kind has its share.
+    """
     rng = random.Random(seed)
     shares = {kind: list(made(rng)) for kind, made in _KINDS.items()}
     for faults in shares.values():
         rng.shuffle(faults)
-    part = min(1.0, count / sum(map(len, shares.values())))
-    firsts = [faults[0] for faults in shares.values()]
-    others = [fault for faults in shares.values() for fault in faults[1 : round(len(faults) * part)]]
+    chosen = [faults.pop() for faults in shares.values()]
+    if len(chosen) + sum(len(shares[kind]) for kind in _WHOLE) <= count:
+        chosen += [fault for kind in _WHOLE for fault in shares.pop(kind)]
+    part = min(1.0, (count - len(chosen)) / sum(map(len, shares.values())))
+    others = [fault for faults in shares.values() for fault in faults[: round(len(faults) * part)]]
     rng.shuffle(others)
-    chosen = list(islice(chain(firsts, others, further(seed)), count))
+    chosen = list(islice(chain(chosen, others, further(seed)), count))
     rng.shuffle(chosen)
     return chosen
 
@@ -120,9 +126,11 @@ def _at_once(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
 def _upkeep(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
     def made(rng: random.Random) -> Iterator[Fault]:
         for strategy in STRATEGIES:
-            for killed in (False, True, False):
-                pause = round(rng.random() * 2, 3)
-                yield _fault(rng, kind, strategy, begins="next", pause=pause, killed=killed)
+            for number, killed in enumerate((False, True, False)):
+                details: dict[str, Any] = {"pause": round(rng.random() * 2, 3), "killed": killed}
+                if kind == "erasure":
+                    details["locked"] = number < 2
+                yield _fault(rng, kind, strategy, begins="next", **details)
 
     return made
 
@@ -150,10 +158,11 @@ def _conflicts(rng: random.Random) -> Iterator[Fault]:
 
 
 def _clocks(rng: random.Random) -> Iterator[Fault]:
-    for strategy in STRATEGIES:
-        for offset in _CLOCKS:
-            windowed = None if strategy not in KEYED else False
-            yield _fault(rng, "clock", strategy, windowed, begins="first", offset=offset)
+    """Half of them are off from the beginning, the others jump within the run."""
+    for number, (strategy, offset) in enumerate(product(STRATEGIES, _CLOCKS)):
+        windowed = None if strategy not in KEYED else False
+        jumps = rng.choice(_JUMPS) if number % 2 else None
+        yield _fault(rng, "clock", strategy, windowed, begins="first", offset=offset, jumps=jumps)
 
 
 def _disks(rng: random.Random) -> Iterator[Fault]:
@@ -194,3 +203,5 @@ _KINDS: Final[dict[str, Callable[[random.Random], Iterator[Fault]]]] = {
     "backfill": _backfills,
     "dagster": _dagster,
 }
+_WHOLE: Final = ("border", "dagster")
+"""Kinds of which a run leaves out nothing, when it has room for that."""

@@ -44,12 +44,12 @@ def dagster_killed(lane: Lane, fault: Fault) -> Finding:
         backfill = dagster.launch(scene.table)
         dagster.wait(lambda: dagster.run_processes() or None)
         time.sleep(fault.details["pause"])
-        dagster.kill(fault.details["killed"])
+        struck = dagster.kill_within(backfill, fault.details["killed"])
         dagster.start()
         state = dagster.wait(lambda: dagster.ended(backfill))
     if state["status"] not in ("COMPLETED", "COMPLETED_SUCCESS"):
         return Finding(needs_a_person=1, says=(f"the backfill ended as {state}", dagster.tail()))
-    return lane.recover(scene, [], scene.state(_DAYS))
+    return Finding(struck=struck) + lane.recover(scene, [], scene.state(_DAYS))
 
 
 @dataclass
@@ -78,15 +78,21 @@ class _Dagster:
                 )  # fmt: skip
         self.wait(self._is_loaded)
 
-    def kill(self, who: str) -> None:
-        """`daemon`, `webserver`, `run`, or `daemon and run`: those alone, at once."""
-        doomed = [self.processes[name].pid for name in ("daemon", "webserver") if name in who]
-        for pid in [*doomed, *(self.run_processes() if "run" in who else ())]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        for process in self.processes.values():
-            if process.pid in doomed:
-                process.wait()
+    def kill_within(self, backfill: str, who: str) -> bool:
+        """Whether there was somebody of every name to kill, and the backfill still under way."""
+        if "run" in who:
+            self.wait(lambda: self.run_processes() or self.ended(backfill))
+        is_under_way = self.ended(backfill) is None
+        return all(self.kill(who).values()) and is_under_way
+
+    def kill(self, who: str) -> dict[str, list[int]]:
+        """`daemon`, `webserver`, `run`, or `daemon and run`: those alone, at once; whom it has found, by name."""
+        found = {name: [process.pid] for name, process in self.processes.items() if process.poll() is None}
+        found["run"] = self.run_processes()
+        killed = {name: [pid for pid in found.get(name, ()) if _killed(pid)] for name in who.split(" and ")}
+        for name in killed.keys() & self.processes.keys():
+            self.processes[name].wait()
+        return killed
 
     def run_processes(self) -> list[int]:
         """Python processes that execute runs of this home: a code server starts one for each."""
@@ -170,6 +176,14 @@ def _served(scene: Scene) -> Iterator[_Dagster]:
         yield dagster
     finally:
         dagster.end()
+
+
+def _killed(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _parents() -> dict[int, int]:

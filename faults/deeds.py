@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import random
-import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from faults.catalogue import Fault
 from faults.checking import Finding, among, glimpse, seen
 from faults.crew import Victim
 from faults.dagster_backfill import dagster_killed
-from faults.lane import Lane, buried, heard, traceback_of
+from faults.lane import Lane, buried, heard, prepared, traceback_of
 from faults.scene import Row, Scene, State, day_name, draw_rows
-
-_DISK_MB = 24
+from faults.surroundings import clock_wrong, disk_full
 
 
 def let_loose(lane: Lane, fault: Fault) -> Finding:
@@ -26,20 +22,9 @@ def let_loose(lane: Lane, fault: Fault) -> Finding:
     return _DEEDS[fault.kind](lane, fault)
 
 
-def _prepared(lane: Lane, fault: Fault) -> tuple[Scene, list[int], int, State, State]:
-    """A scene with a further day landed: scene, all days, that day, the tables before and after it."""
-    scene, done = lane.scene(fault)
-    before = scene.state(done)
-    day = 0 if fault.begins == "again" else len(done)
-    if fault.begins != "again":
-        scene.land(day, draw_rows(random.Random(fault.seed), day))
-    days = sorted({*done, day})
-    return scene, days, day, before, scene.state(days)
-
-
 def _killed_inside(lane: Lane, fault: Fault) -> Finding:
     """A kill at a border or when a file appears; what survives, if anything, must go on by itself."""
-    scene, days, day, before, after = _prepared(lane, fault)
+    scene, days, day, before, after = prepared(lane, fault)
     if fault.begins == "again" and scene.strategy in ("append", "partition"):
         scene.land(0, draw_rows(random.Random(fault.seed), 0, count=20))
         after = scene.state(days)
@@ -64,7 +49,7 @@ def _after_the_kill(lane: Lane, victim: Victim, answer: dict[str, Any] | None) -
 
 def _killed_twice(lane: Lane, fault: Fault) -> Finding:
     """A further file lands after the first death, and the run that finds both is killed as well."""
-    scene, days, day, before, _ = _prepared(lane, fault)
+    scene, days, day, before, _ = prepared(lane, fault)
     borders, killed = fault.details["borders"], {"act": fault.details["act"]}
     first = _broken_off(lane, scene, day, {"border": borders[0], **killed})
     states = [before, scene.state(days)]
@@ -89,7 +74,7 @@ def _news(fault: Fault, day: int) -> list[Row]:
 
 def _doctor(lane: Lane, fault: Fault) -> Finding:
     """After a kill the doctor is called before anybody runs the table again; it leaves nothing half done."""
-    scene, _, day, before, after = _prepared(lane, fault)
+    scene, _, day, before, after = prepared(lane, fault)
     found = _broken_off(lane, scene, day, fault.details)
     with lane.hired() as victim:
         answer = victim.do(lane.typed(scene, ["doctor", "--repair"])) or {}
@@ -101,7 +86,7 @@ def _doctor(lane: Lane, fault: Fault) -> Finding:
 
 
 def _killed_sometime(lane: Lane, fault: Fault) -> Finding:
-    scene, _, day, before, after = _prepared(lane, fault)
+    scene, _, day, before, after = prepared(lane, fault)
     victim = lane.crew.get()
     victim.tell(lane.command(scene, day))
     time.sleep(fault.details["moment"] * lane.usual_seconds[victim.is_warm])
@@ -118,12 +103,12 @@ def _killed_sometime(lane: Lane, fault: Fault) -> Finding:
 
 
 def _one_window_twice(lane: Lane, fault: Fault) -> Finding:
-    scene, _, day, _, after = _prepared(lane, fault)
+    scene, _, day, _, after = prepared(lane, fault)
     return _side_by_side(lane, fault, scene, [after], [lane.command(scene, day)] * 2, [day])
 
 
 def _two_windows(lane: Lane, fault: Fault) -> Finding:
-    scene, days, day, _, _ = _prepared(lane, fault)
+    scene, days, day, _, _ = prepared(lane, fault)
     other = max(days) + 1
     scene.land(other, draw_rows(random.Random(fault.seed + 1), other))
     commands = [lane.command(scene, day), lane.command(scene, other)]
@@ -137,21 +122,22 @@ def _two_windows(lane: Lane, fault: Fault) -> Finding:
 
 
 def _upkeep(deed: str) -> Callable[[Lane, Fault], Finding]:
-    def beside(lane: Lane, fault: Fault) -> Finding:
-        scene, days, day, _, after = _prepared(lane, fault)
+    def side_by_side(lane: Lane, fault: Fault) -> Finding:
+        scene, days, day, _, after = prepared(lane, fault)
         if deed == "erase":
             scene.land(day, [row for row in scene.rows_of(day) if row.k != "k00"])
             after = _forgotten(scene, days, scene.state(days))
-        commands = [lane.command(scene, day), {"do": deed, "contract": str(scene.contract)}]
+        beside = {"do": deed, "contract": str(scene.contract), "locked": fault.details.get("locked", True)}
+        commands = [lane.command(scene, day), beside]
         if not fault.details["killed"]:
             return _side_by_side(lane, fault, scene, _either(scene, after, deed), commands, [day], after)
         found, _ = _both(lane, fault, commands)
         # Whether it came through beside the run that died or not, it is asked for once more.
         with lane.hired() as victim:
-            found += traceback_of(victim.do(commands[1]))
+            found += traceback_of(victim.do(beside))
         return found + lane.recover(scene, [day], after)
 
-    return beside
+    return side_by_side
 
 
 def _forgotten(scene: Scene, days: list[int], plain: State) -> State:
@@ -203,7 +189,7 @@ def _both(lane: Lane, fault: Fault, commands: list[dict[str, Any]]) -> tuple[Fin
 
 
 def _source_changed(lane: Lane, fault: Fault) -> Finding:
-    scene, days, day, before, old = _prepared(lane, fault)
+    scene, days, day, before, old = prepared(lane, fault)
     details = _changing(scene, fault, day)
     new = scene.state(days)
     victim = lane.crew.get()
@@ -250,13 +236,13 @@ def _union(scene: Scene, old: State, new: State) -> Counter[tuple[Any, ...]]:
 
 
 def _dropped(lane: Lane, fault: Fault) -> Finding:
-    scene, days, day, _, after = _prepared(lane, fault)
+    scene, days, day, _, after = prepared(lane, fault)
     return _broken_off(lane, scene, day, fault.details) + lane.recover(scene, days, after)
 
 
 def _conflict(lane: Lane, fault: Fault) -> Finding:
     """Another program commits between two steps; the run takes it into account, or says that it has to be repeated."""
-    scene, days, day, before, plain = _prepared(lane, fault)
+    scene, days, day, before, plain = prepared(lane, fault)
     after = plain
     if fault.details["act"] == "foreign delete" and scene.strategy != "overwrite":
         after, before = _without_foreign(scene, days, day), _without_foreign(scene, days[:-1], day)
@@ -276,39 +262,6 @@ def _without_foreign(scene: Scene, days: list[int], day: int) -> State:
     return Scene(scene.folder, scene.strategy, scene.windowed, left).state(days)
 
 
-def _clock(lane: Lane, fault: Fault) -> Finding:
-    """The clock is off while the first day lands and runs, and right again for the second and the third."""
-    scene, _ = lane.scene(fault)
-    now, offset = time.time(), fault.details["offset"]
-    with lane.hired() as victim:
-        for day, off in enumerate((offset, 0.0, offset / 2)):
-            scene.land(day, draw_rows(random.Random(fault.seed + day), day), mtime=now + off + day)
-            answer = lane.run(victim, scene, day, clock=off)
-            if not answer or "done" not in answer:
-                return Finding(needs_a_person=1, says=(str(answer),))
-    return among(scene, [scene.state([0, 1, 2])]) + lane.recover(scene, [2], scene.state([0, 1, 2]))
-
-
-def _disk_full(lane: Lane, fault: Fault) -> Finding:
-    """The lakehouse lies on a small disk that is full but for some kilobytes."""
-    scene, _, day, before, after = _prepared(lane, fault)
-    aside = lane.folder / "aside"
-    shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(scene.folder, aside)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_DISK_MB}m", "tmpfs", str(scene.folder)], check=True)
-    try:
-        shutil.copytree(aside, scene.folder, dirs_exist_ok=True)
-        ballast = scene.folder / "ballast"
-        _fill(ballast, fault.details["room_kb"])
-        with lane.hired() as victim:
-            answer = lane.run(victim, scene, day, fault=None, full=True)
-        ballast.unlink()
-        first = Finding(struck="error" in (answer or {})) + traceback_of(answer) + glimpse(scene, before, after)
-        return first + lane.recover(scene, [day], after)
-    finally:
-        subprocess.run(["umount", "-l", str(scene.folder)], check=True)
-
-
 def _backfill_killed(lane: Lane, fault: Fault) -> Finding:
     """Four days from the command line, killed in one of them; then what an operator types: resume."""
     scene, _ = lane.scene(fault)
@@ -320,12 +273,6 @@ def _backfill_killed(lane: Lane, fault: Fault) -> Finding:
     began = lane.backfill(scene, days)
     answer = victim.do({**began, "fault": fault.details})
     return _after_the_kill(lane, victim, answer) + lane.resume(scene, began, scene.state(days), len(days))
-
-
-def _fill(ballast: Path, room_kb: int) -> None:
-    free = shutil.disk_usage(ballast.parent).free
-    with ballast.open("wb") as file:
-        file.write(b"\0" * max(0, free - room_kb * 1024))
 
 
 _DEEDS: Final[dict[str, Callable[[Lane, Fault], Finding]]] = {
@@ -341,8 +288,8 @@ _DEEDS: Final[dict[str, Callable[[Lane, Fault], Finding]]] = {
     "conflict": _conflict,
     "source": _source_changed,
     "dropped": _dropped,
-    "clock": _clock,
-    "disk": _disk_full,
+    "clock": clock_wrong,
+    "disk": disk_full,
     "backfill": _backfill_killed,
     "dagster": dagster_killed,
 }

@@ -133,6 +133,17 @@ class Lane:
         return last
 
 
+def prepared(lane: Lane, fault: Fault) -> tuple[Scene, list[int], int, State, State]:
+    """A scene with a further day landed: scene, all days, that day, the tables before and after it."""
+    scene, done = lane.scene(fault)
+    before = scene.state(done)
+    day = 0 if fault.begins == "again" else len(done)
+    if fault.begins != "again":
+        scene.land(day, draw_rows(random.Random(fault.seed), day))
+    days = sorted({*done, day})
+    return scene, days, day, before, scene.state(days)
+
+
 def heard(answer: dict[str, Any] | None) -> Finding:
     """What the end of a run with a fault inside tells: a process that is gone was struck, others say whether."""
     return Finding(struck=answer is None or answer["struck"]) + traceback_of(answer)

@@ -11,26 +11,32 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
+from pyspark.errors import PySparkException
 
+from faults.clocks import shifted
 from faults.points import Act, at_appearance, at_border
 from lakelogic_assets.cli.app import run as lakelogic
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.processor import DataProcessor
-from lakelogic_assets.spark import delivery, reporting, unread
 from lakelogic_assets.spark.audit import audit
+from lakelogic_assets.spark.failures import is_conflict
 from lakelogic_assets.spark.locks import table_lock
-from lakelogic_assets.spark.maintenance import maintain
+from lakelogic_assets.spark.maintenance import SAFE_HOURS, maintain
 from lakelogic_assets.spark.session import jvm_pid, local_session
 
 Command = dict[str, Any]
 _jvms: list[int] = []
+_TRIES = 20
+_BRIEF_VACUUM = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
 _struck: list[str] = []
 """What the fault of this command did, once it has done it."""
 
@@ -71,12 +77,13 @@ def _run(command: Command) -> Command:
     processor = DataProcessor(command["contract"])
     note_jvm()
     window = Window.day(command["window"]) if command.get("window") else Window.full()
-    with _clock(command.get("clock")), _sabotage(command.get("fault"), processor):
+    clock = shifted(command.get("clock", 0.0), command.get("jumps"))
+    with clock as told, _sabotage(command.get("fault"), processor):
         try:
             report = processor.run(window=window)
         finally:
             note_jvm()
-    return {"status": report.status, "warnings": report.warnings}
+    return {"status": report.status, "warnings": report.warnings, "told": told}
 
 
 @contextlib.contextmanager
@@ -139,40 +146,39 @@ def _foreign(path: str, change: Callable[[DeltaTable], object]) -> None:
         change(DeltaTable(path))
 
 
-@contextlib.contextmanager
-def _clock(offset: float | None) -> Iterator[None]:
-    """The engine's clock is off by some seconds."""
-    if offset is None:
-        yield
-        return
-
-    class Shifted(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-            return datetime.now(tz or UTC) + timedelta(seconds=offset)
-
-    modules = (delivery, reporting, unread)
-    for module in modules:
-        module.datetime = Shifted  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        for module in modules:
-            module.datetime = datetime  # type: ignore[attr-defined]
-
-
 def _maintain(command: Command) -> Command:
     processor = DataProcessor(command["contract"])
     return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
 
 
 def _erase(command: Command) -> Command:
-    """All rows of one key go, as a request to be forgotten wants it, under the table's lock."""
-    spark = local_session()
+    """What a tool would do that forgets a person: the rows of one key go, and with them the files that held them.
+
+    With the table's lock it removes every file that is not needed now. Without, it knows nothing of the run beside it:
+    it has to leave young files alone, as every program has that shares a Delta table, and tries again after a conflict.
+    """
+    spark = local_session().newSession()
+    for name, value in _BRIEF_VACUUM.items():
+        spark.conf.set(name, value)
     target = DataProcessor(command["contract"]).destination.target
-    with table_lock(target, jvm_pid(spark)):
-        DeltaTables.forPath(spark, target).delete("k = 'k00'")
+    with table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext():
+        table = DeltaTables.forPath(spark, target)
+        _until_it_is_alone(lambda: table.delete("k = 'k00'"))
+        _until_it_is_alone(lambda: spark.sql(f"REORG TABLE delta.`{target}` APPLY (PURGE)"))
+        table.vacuum(0.0 if command["locked"] else SAFE_HOURS)
     return {}
+
+
+def _until_it_is_alone(step: Callable[[], object]) -> None:
+    for _ in range(_TRIES):
+        try:
+            step()
+        except PySparkException as error:
+            if not is_conflict(error):
+                raise
+        else:
+            return
+    raise RuntimeError(f"another commit came in between {_TRIES} times")
 
 
 def _lakelogic(command: Command) -> Command:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from faults.__main__ import battery, table
-from faults.catalogue import Fault
+from faults.catalogue import Fault, further
 
 SHORT = [
     Fault("border", "merge", True, "next", 1, {"border": "after quarantine", "act": "kill python"}),
@@ -14,10 +14,20 @@ SHORT = [
     Fault("source", "partition", True, "next", 4, {"act": "replace", "border": "after prepare"}),
     Fault("dropped", "append", False, "next", 5, {"border": "before commit", "act": "drop table"}),
     Fault("conflict", "merge", False, "next", 6, {"border": "before commit", "act": "foreign delete"}),
-]
+    Fault("doctor", "append", True, "next", 7, {"border": "after commit", "act": "kill python"}),
+    Fault(
+        "killed twice", "merge", False, "next", 8,
+        {"borders": ["after commit", "after recover"], "act": "kill python", "news": True},
+    ),
+    Fault("maintenance", "append", True, "next", 9, {"pause": 0.2, "killed": False}),
+]  # fmt: skip
+BY_CHANCE = {"maintenance"}
+"""Whether these come in the middle of a run is a matter of time, so another fault may stand in for them."""
 
 
 def test_no_row_is_lost_doubled_or_half_published(tmp_path: Path) -> None:
-    found = battery(SHORT, tmp_path, lanes=1)
-    assert len(found) == len(SHORT)
+    found = battery(SHORT, tmp_path, lanes=1, more=further(1))
     assert all(finding.is_clean for _, finding in found), table(found)
+    missed = [str(fault) for fault, finding in found[: len(SHORT)] if not finding.struck]
+    assert [each for each in missed if each.split(":")[0] not in BY_CHANCE] == []
+    assert sum(finding.struck for _, finding in found) == len(SHORT), table(found)

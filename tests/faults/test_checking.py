@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ from deltalake import DeltaTable, write_deltalake
 
 import faults.__main__ as runner
 from faults.catalogue import Fault, draw
-from faults.checking import Finding, glimpse, verdict
+from faults.checking import Finding, came_through, glimpse, verdict
 from faults.lane import Lane
+from faults.points import BORDERS
 from faults.scene import STRATEGIES, Scene, State, draw_rows
 
 
@@ -26,10 +30,18 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def write(scene: Scene, state: State) -> None:
+    """The tables as a run leaves them, with its row in the log."""
+    write_tables(scene, state)
+    log(scene, counts(scene))
+
+
+def write_tables(scene: Scene, state: State) -> None:
     rows = [dict(zip(("id", "k", "v"), row, strict=True)) for row in state.target.elements()]
     write_deltalake(str(scene.target), pa.Table.from_pylist(rows), mode="overwrite")
-    bad = [{"id": id_} for id_ in state.quarantine.elements()]
-    write_deltalake(str(scene.quarantine), pa.Table.from_pylist(bad, schema=pa.schema({"id": pa.int64()})))
+    bad = pa.Table.from_pylist(
+        [{"id": id_} for id_ in state.quarantine.elements()], schema=pa.schema({"id": pa.int64()})
+    )
+    write_deltalake(str(scene.quarantine), bad, mode="overwrite")
 
 
 def test_every_row_in_its_place_is_clean(scene: Scene) -> None:
@@ -74,11 +86,12 @@ def test_an_intent_that_nobody_finished_is_half_published(scene: Scene) -> None:
 def log(scene: Scene, *runs: dict[str, Any]) -> None:
     table = DeltaTable(str(scene.target)).metadata().id
     for number, counts in enumerate(runs):
+        row = {"timestamp": counts.pop("timestamp", number)}
         said = {
             "status": "success", "run_id": counts.pop("run_id", str(number)), "table_id": str(table),
             "window": {"start": "2026-02-01T00:00:00+00:00"}, "counts": counts,
         }  # fmt: skip
-        row = {"report_json": json.dumps(said), "timestamp": number}
+        row["report_json"] = json.dumps(said)
         write_deltalake(str(scene.run_log), pa.Table.from_pylist([row]), mode="append")
 
 
@@ -91,25 +104,48 @@ def counts(scene: Scene, **more: Any) -> dict[str, Any]:
 def test_a_log_that_counts_other_lines_than_the_files_have_is_half_published(scene: Scene) -> None:
     state = scene.state([0])
     write(scene, state)
+    log(scene, counts(scene, good=0, run_id="later"))
+    assert verdict(scene, state).half_published == 1
+
+
+def test_lines_that_no_run_in_the_log_has_read_are_half_published(scene: Scene) -> None:
+    """A run that was published and never logged, whether it is the first of its table or not."""
+    state = scene.state([0])
+    write_tables(scene, state)
+    assert "no run of them" in " ".join(verdict(scene, state).says)
     log(scene, counts(scene))
     assert verdict(scene, state).is_clean
-    log(scene, counts(scene, good=0))
-    assert verdict(scene, state).half_published == 1
+    scene.land(1, draw_rows(random.Random(4), 1))  # noqa: S311 - drawn, not secret
+    both = scene.state([0, 1])
+    write_tables(scene, both)
+    found = verdict(scene, both)
+    assert (found.half_published, found.lost) == (1, 0)
+    assert found.says[0].startswith("2026-02-02: 24 lines")
+    every = Scene(scene.folder, "overwrite", windowed=False, files=scene.files)
+    shutil.rmtree(scene.run_log)
+    write_tables(every, both)
+    assert verdict(every, both).says[0].startswith("everything: 48 lines")
 
 
 def test_lines_that_are_counted_in_two_runs_are_half_published(scene: Scene) -> None:
     new = Scene(scene.folder, "append", windowed=False, files=scene.files)
     state = new.state([0])
     write(new, state)
-    log(new, counts(scene), counts(scene))
+    log(new, counts(scene, run_id="another"))
     assert "the log counts" in " ".join(verdict(new, state).says)
 
 
 def test_a_run_that_is_in_the_log_twice_is_half_published(scene: Scene) -> None:
     state = scene.state([0])
     write(scene, state)
-    log(scene, counts(scene), counts(scene, run_id="0"))
+    log(scene, counts(scene))
     assert verdict(scene, state).says == ("a run is in the log twice",)
+
+
+def test_runs_come_in_the_order_of_their_commits_whatever_the_clock_said(scene: Scene) -> None:
+    write_tables(scene, scene.state([0]))
+    log(scene, counts(scene, run_id="first", timestamp=9), counts(scene, run_id="second", timestamp=1))
+    assert [run["run_id"] for run in came_through(scene)] == ["first", "second"]
 
 
 def test_a_fault_that_did_not_strike_is_told_and_another_takes_its_place(
@@ -128,6 +164,35 @@ def test_a_fault_that_did_not_strike_is_told_and_another_takes_its_place(
     assert [finding.struck for _, finding in found] == [False, True, False, True]
 
 
+def test_whatever_one_fault_raises_the_others_go_on_and_a_person_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Lane, fault: Fault) -> Finding:
+        if fault.kind == "disk":
+            raise subprocess.CalledProcessError(32, ["mount", "-t", "tmpfs"])
+        return Finding()
+
+    monkeypatch.setattr(runner, "let_loose", refused)
+    found = runner.battery([Fault("disk", "append"), Fault("border", "append")], tmp_path, 1)
+    assert [finding.needs_a_person for _, finding in found] == [1, 0]
+    assert found[0][1].says[0].startswith("CalledProcessError: Command '['mount'")
+    assert "disk" in runner.table(found)
+
+
+def test_a_full_disk_is_refused_at_the_start_where_nobody_may_mount_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again: list[list[str]] = []
+    monkeypatch.setattr(runner, "may_mount", lambda: False)
+    monkeypatch.setattr(runner, "may_mount_in_a_namespace", lambda: False)
+    assert runner.main(["--only", "disk", "--seed", "5"]) == 2
+    assert "run `make faults` as root" in capsys.readouterr().err
+    monkeypatch.setattr(runner, "may_mount_in_a_namespace", lambda: True)
+    monkeypatch.setattr(runner, "again_in_a_namespace", lambda words: again.append(words) or 0)
+    assert runner.main(["--only", "disk"]) == 0
+    assert again[0][:3] == ["--only", "disk", "--seed"]
+
+
 def test_a_seed_draws_the_same_faults_of_every_kind_and_strategy() -> None:
     faults = draw(7, 520)
     assert faults == draw(7, 520)
@@ -135,3 +200,15 @@ def test_a_seed_draws_the_same_faults_of_every_kind_and_strategy() -> None:
     assert len(faults) == 520
     assert {fault.strategy for fault in faults} == set(STRATEGIES)
     assert {fault.kind for fault in draw(7, 40)} == {fault.kind for fault in faults}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_seed_leaves_out_a_border_or_a_death_in_dagster(seed: int) -> None:
+    faults = draw(seed, 520)
+    borders = {(each.strategy, each.details["border"], each.details["act"]) for each in faults if each.kind == "border"}
+    assert borders == set(product(STRATEGIES, BORDERS, ("kill python", "kill jvm")))
+    dead = {each.details["killed"] for each in faults if each.kind == "dagster"}
+    assert dead == {"daemon", "webserver", "run", "daemon and run"}
+    clocks = [each.details["jumps"] for each in faults if each.kind == "clock"]
+    assert None in clocks
+    assert {None} != set(clocks)

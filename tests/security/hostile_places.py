@@ -75,7 +75,7 @@ VALUES = (
     "%2e%2e%2foutside", "${HOME}", "{{ 7 * 7 }}", "{0.__class__}", "a=b/c=d", "`tick`",
     "\x1b[2J", "\u202eevil", "'", "\\'; --", "NULL", "=cmd|' /C calc'!A0",
 )  # fmt: skip
-"""Subjects and values of rows: whatever stands in them, they are data."""
+"""What may stand in a row, a subject's id among it: whatever it is, it is data. No command takes such an id yet."""
 
 VALUES_CONTRACT = contract(
     info="{title: T, table_name: silver_values, target_layer: silver}",

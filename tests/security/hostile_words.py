@@ -36,13 +36,13 @@ SET = (
     _set("--set of an option that loses rows", "source.options.ignoreCorruptFiles=true"),
     _set("--set of an option that names another place", "source.options.path=OUTSIDE"),
     _set("--set of the format of a table", "source.format=delta"),
-    _set("--set of a key of Python's", "__class__.__init__=x", "LL(60|101)"),
+    _set("--set of a key of Python's", "__class__.__init__=x", "LL101: `__class__` is not a key"),
     _set("--set of an index without end", "links[99999999].path=x"),
     _set("--set without a key", "=x"),
     Entry(
         "--set of a tag, which is text",
         "--set",
-        "silver_orders",
+        "silver_orders full",
         code=0,
         words=("run", "silver_orders", "--dry-run", "--set", "metadata.note=!!python/name:os.system"),
     ),
@@ -58,7 +58,7 @@ ENVIRONMENT = (
     in_contract("a key by its id", "LL309", metadata="{note: '${LAKELOGIC_PII_KEY_AB12}'}"),
     in_contract("the salt as a default", "LL309", metadata="{note: '${NOBODY:-${LAKELOGIC_PII_SALT}}'}"),
     in_contract("a secret in a path", "LL309", source="{type: landing, path: 'in/${AWS_SECRET_ACCESS_KEY}', format: csv}"),
-    in_contract("a variable of Spark in a rule", "LL20", quality=(
+    in_contract("a variable of Spark in a rule", "LL201", quality=(
         "{row_rules: [{name: r, sql: 'note = ${AWS_SECRET_ACCESS_KEY}'}]}"
     )),
     Entry(
@@ -111,7 +111,7 @@ NAMES = (
     Entry("a domain that leads out in a registry", "registry", "LL104", files={
         "contracts/shop/_system.yaml": "domain: ../../x\nsystem: shop\ncontracts: [{path: silver_orders.yaml}]\n"
     }),
-    Entry("a resource that holds a password", "resources", "LL10", files={
+    Entry("a resource that holds a password", "resources", "LL104: 'hunter2!' is not", files={
         "resources/local.yaml": "name: local\nconnections: {db: {type: jdbc, password_env: 'hunter2!'}}\n"
     }),
     Entry("a resource of another name", "resources", "LL504", files={"resources/local.yaml": "name: ../../x\n"}),
@@ -126,27 +126,52 @@ def _asked(name: str, says: str, *words: str, code: int = 1) -> Entry:
 
 
 ARGUMENTS = (
-    _asked("a selection with SQL", "no contract|There is no|matches", "run", "x'; DROP TABLE silver_orders; --"),
-    _asked("a selection with a path upward", "no contract|There is no|outside|not", "run", "../../../etc/passwd"),
-    _asked("a selection of a file that is no contract", "LL|not a", "validate", "/etc/hosts"),
-    _asked("a selection with control characters", "Nothing is selected", "run", "\x1b[2J\x07"),
-    _asked("a selection with a newline", "no contract|There is no|matches", "run", "a\nerror: forged"),
-    _asked("a day that is none", "date|day", "run", "--all", "--day", "2026-02-30"),
-    _asked("a day with SQL", "date|day", "run", "--all", "--day", "2026-01-01' OR '1'='1"),
+    _asked("a selection with SQL", "There is no contract called", "run", "x'; DROP TABLE silver_orders; --"),
+    _asked("a selection with a path upward", "There is no contract called", "run", "../../../etc/passwd"),
     _asked(
-        "days that end before they begin", "before|after", "run", "--all", "--from", "2026-02-02", "--to", "2026-02-01"
+        "a selection of a file that is no contract", "LL009: The file holds a single value", "validate", "/etc/hosts"
     ),
-    _asked("a window nobody knows", "window|full", "run", "--all", "--window", "../../x"),
-    _asked("a hundred thousand years", "date|day", "run", "--all", "--from", "0001-01-01", "--to", "99999-01-01"),
-    _asked("a timeout of ages", "length of time", "run", "--all", "--timeout", "9" * 400 + " days"),
-    _asked("a timeout before now", "length of time", "run", "--all", "--timeout", "-5m"),
-    _asked("a layer nobody knows", "layer|There is no|no contract", "run", "--layer", "'; --"),
-    _asked("a command nobody knows", "There is no command", "rm -rf /"),
-    _asked("an option nobody knows", "No such option", "run", "--exec=id", code=2),
-    _asked("a policy pack by a path", "LL425|policy pack", "run", "--all", "--policy-pack", "../../../outside/pack"),
+    _asked("a selection with control characters", r"Nothing is selected by '\\x1b", "run", "\x1b[2J\x07"),
+    _asked("a selection with a newline", r"There is no contract called 'a\\nerror", "run", "a\nerror: forged"),
+    _asked("a day that is none", "'2026-02-30' is not a day", "run", "--all", "--day", "2026-02-30"),
+    _asked("a day with SQL", "OR '1'='1\" is not a day", "run", "--all", "--day", "2026-01-01' OR '1'='1"),
+    _asked(
+        "days that end before they begin",
+        "2026-02-01 is before the first day",
+        "run",
+        "--all",
+        "--from",
+        "2026-02-02",
+        "--to",
+        "2026-02-01",
+    ),
+    _asked("a window nobody knows", "is not a window; choose one of", "run", "--all", "--window", "../../x"),
+    _asked(
+        "a hundred thousand years",
+        "'99999-01-01' is not a day",
+        "run",
+        "--all",
+        "--from",
+        "0001-01-01",
+        "--to",
+        "99999-01-01",
+    ),
+    _asked("a timeout of ages", "is not a length of time", "run", "--all", "--timeout", "9" * 400 + " days"),
+    _asked("a timeout before now", "is not a length of time", "run", "--all", "--timeout", "-5m"),
+    _asked("a layer nobody knows", "Nothing is selected by \"layer:'", "run", "--layer", "'; --"),
+    _asked("a command nobody knows", "There is no command 'rm -rf /'", "rm -rf /"),
+    _asked("an option nobody knows", "No such option: --exec", "run", "--exec=id", code=2),
+    _asked(
+        "a policy pack by a path",
+        "LL425: There is no policy pack",
+        "run",
+        "--all",
+        "--policy-pack",
+        "../../../outside/pack",
+    ),
     _asked(
         "a folder of packs that is none",
-        "LL425|folder|policy",
+        "There is no folder '/nowhere' with policy packs",
         "run",
         "--all",
         "--policy-pack",
@@ -154,10 +179,10 @@ ARGUMENTS = (
         "--policy-pack-dir",
         "/nowhere",
     ),
-    _asked("a signature for nobody", "There is no|no contract", "approve", "x' OR '1'='1", "--why", "a"),
+    _asked("a signature for nobody", "There is no contract called", "approve", "x' OR '1'='1", "--why", "a"),
     _asked(
         "a signature for a window with a path",
-        "waits|window|nothing",
+        "Nothing of silver_orders waits for a signature",
         "approve",
         "silver_orders",
         "--why",
@@ -167,7 +192,7 @@ ARGUMENTS = (
     ),
     _asked(
         "a signature with a run of another kind",
-        "waits|run|nothing",
+        "Nothing of silver_orders waits for a signature",
         "approve",
         "silver_orders",
         "--why",
@@ -175,9 +200,9 @@ ARGUMENTS = (
         "--run",
         "'; DROP TABLE x; --\n",
     ),
-    _asked("a run nobody knows", "no run|There is no", "runs", "../../../etc"),
-    _asked("a run with a glob", "no run|There is no", "runs", "*"),
-    _asked("a code nobody knows", "There is no|not a code", "explain-error", "../../LL001"),
+    _asked("a run nobody knows", "There is no pipeline run", "runs", "../../../etc"),
+    _asked("a run with a glob", r"There is no pipeline run '\*'", "runs", "*"),
+    _asked("a code nobody knows", "There is no code", "explain-error", "../../LL001"),
     _asked(
         "a value that was never encrypted", "not a value of `masking: encrypt`", "decrypt", "'; DROP", "--column", "a"
     ),
@@ -197,11 +222,11 @@ ARGUMENTS = (
         "--column",
         "a`; --",
     ),
-    _asked("a version below zero", "range|version", "restore", "silver_orders", "--version", "-1", code=2),
-    _asked("a moment that is none", "moment|time|TIMESTAMP", "restore", "silver_orders", "--to", "now'; --", code=2),
-    _asked("a share of more than all", "share|%|SHARE", "generate", "--invalid", "900%", code=2),
+    _asked("a version below zero", "greater than or equal to 0", "restore", "silver_orders", "--version", "-1", code=2),
+    _asked("a moment that is none", "is not a moment", "restore", "silver_orders", "--to", "now'; --", code=2),
+    _asked("a share of more than all", "is no share below 100 %", "generate", "--invalid", "900%", code=2),
     _asked("an environment with a path", "no errors", "validate", "--env", "../../x", code=0),
-    _asked("a site over something else", "not empty|something else|holds", "docs", "--output", "in"),
+    _asked("a site over something else", "in holds something else than a site", "docs", "--output", "in"),
 )
 
 ENTRIES = (*SET, *ENVIRONMENT, *NAMES, *ARGUMENTS)

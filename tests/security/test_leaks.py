@@ -1,8 +1,13 @@
-"""Marked people and marked secrets go through runs that end well, quarantine and fail; then every byte is searched."""
+"""Marked people and marked secrets go through runs that end well, quarantine and fail; then every byte is searched.
+
+Searched are tables, logs, quarantine, pages, metrics, state and summary of a pipeline, Dagster's database and event logs,
+what the JVM printed, and the console. Alerts are not: nothing sends any yet, and what will send them belongs here.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from lakelogic_assets.spark.session import _scratch
 from tests.security.grounds import ROOT, said_in_process
 from tests.security.leaks import contents_of, forms, found
 
@@ -166,6 +172,7 @@ def aftermath(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
             said[" ".join(words)] = said_in_process(words).text
         landed = [project / ".lakehouse/landing"]
         contents = contents_of(folder, besides=landed)
+        contents["what the JVM printed"] = (_scratch() / "jvm.log").read_bytes()
         console = {f"what `{name}` printed": text.encode() for name, text in said.items()}
         yield Aftermath({**contents, **console}, said)
 
@@ -178,6 +185,20 @@ def test_the_runs_were_those_that_were_meant(aftermath: Aftermath) -> None:
     assert {name for name, status in ended.items() if status == "failed"} == FAILING, told
     assert {name for name, status in ended.items() if status == "success"} == CONTRACTS.keys() - FAILING, told
     assert any(line.startswith("crm/silver_bad") and " 4 " in line for line in told.splitlines()), told
+
+
+def test_a_driver_has_run_a_pipeline_and_left_all_that_it_was_asked_for(aftermath: Aftermath) -> None:
+    """One that was refused ends with the same code, and would leave nothing to search."""
+    named = {Path(place).name: place for place in aftermath.contents}
+    assert {"metrics.json", "state.json", "index.html", "what the JVM printed"} <= named.keys()
+    state = json.loads(aftermath.contents[named["state.json"]])
+    run = state["pipeline_run_id"]
+    assert len(state["done"]) == len(CONTRACTS.keys() - FAILING)
+    assert run.encode() in aftermath.contents[named["metrics.json"]]
+    assert any("/log/summary/" in place and "(rows)" in place for place in found([run], aftermath.contents))
+    assert "summary row in" in aftermath.said["driver"]
+    assert all(f"silver_{name}" in aftermath.said["driver"] for name in CONTRACTS)
+    assert CLEAR in aftermath.said["quarantine silver_bad --rows 9"]
 
 
 def test_what_may_be_seen_is_found_so_that_the_search_is_known_to_work(aftermath: Aftermath) -> None:
