@@ -74,10 +74,12 @@ def run(ctx: typer.Context, call: RunCall) -> None:
 def make_data(registry: Registry, workspace: Workspace, spark: SparkSession, days: Days, *, quiet: bool) -> None:
     """Landing files made from the contracts for each day, and a line that says so."""
     from lakelogic_assets.authoring.landing import make_landing_data
+    from lakelogic_assets.cli.generate import name_kept
 
     first, last = days
     every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     report = make_landing_data(registry, workspace.project, storage_root=workspace.root, days=every, spark=spark)
     if not quiet:
-        files = counted(len(report.files), "landing file")
+        files = counted(len(report.files) - len(report.kept), "landing file")
         say(f"made {report.rows:,} rows in {files}, {report.broken:,} of them broken on purpose")
+        name_kept(report)
