@@ -13,7 +13,6 @@ from lakelogic_assets.cli.printing import counted, say, say_json
 from lakelogic_assets.cli.selecting import Chosen, chosen, name_left_out, with_all_below
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import print_table
-from lakelogic_assets.plan.calendar import days_of, spans
 
 if TYPE_CHECKING:
     from lakelogic_assets.cli.operating import Operation
@@ -118,6 +117,8 @@ def _arrival(arrived: Arrived) -> str:
 
 def _hints(name: str, report: LateReport) -> list[str]:
     """A command for each span of days that follow each other; windows without days are only rebuilt by name."""
+    from lakelogic_assets.plan.calendar import days_of, spans
+
     days = [days_of(each.window) for each in report.late]
     found = spans(each for each in days if each is not None)
     by_days = [f"reprocess {name} --from {first} --to {last}" for first, last in found]
