@@ -36,7 +36,8 @@ class Till:
     def runs(self, table: str) -> list[str]:
         """The windows that were run, in the order in which they began."""
         path = self.shop.root / ".lakehouse/warehouse/lake/shop/_pipeline_run_log"
-        found = read_runs(str(path), contract=f"shop/{table}", with_reports=True)
+        logged = read_runs(str(path), contract=f"shop/{table}", with_reports=True)
+        found = [row for row in logged if row["status"] not in ("reset", "restored")]
         return [row["report"]["window"]["key"] for row in sorted(found, key=lambda row: row["report"]["started_at"])]
 
     def files(self, table: str) -> set[str]:
