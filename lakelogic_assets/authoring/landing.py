@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from lakelogic_assets.authoring.documents import document, document_lines
 from lakelogic_assets.authoring.landing_layout import Landing, NoLandingError, landing_of
 from lakelogic_assets.authoring.landing_report import LandedFile, LandingReport, Skipped, State
+from lakelogic_assets.authoring.made_files import MadeFiles
 from lakelogic_assets.authoring.synthetic.edges import plan_edges
 from lakelogic_assets.authoring.synthetic.faults import plan_breaker
 from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
@@ -47,6 +48,8 @@ class Request:
     locale: str = "en_US"
     only: Collection[Key] | None = None
     """The contracts to write files for; all of them when left out."""
+    overwrite: bool = False
+    """Whether files that were not made here give way, too."""
 
     def __post_init__(self) -> None:
         if self.rows < 1 or not 0 <= self.invalid < 1:
@@ -76,10 +79,11 @@ def make_landing_data(
     rows: int = 200,
     seed: int = 42,
     invalid: float = 0.02,
+    overwrite: bool = False,
     spark: SparkSession | None = None,
 ) -> LandingReport:
     """Write the files that every enabled contract's source describes, one a day, below `storage_root`."""
-    request = Request(days, rows, seed, invalid)
+    request = Request(days, rows, seed, invalid, overwrite=overwrite)
     return LandingPlan(registry, project, storage_root, request).land(spark)
 
 
@@ -95,7 +99,8 @@ class LandingPlan:
     """The files to be, decided but not made.
 
     A file depends on the seed, the numbers of the request, its contract and its day: it is the same whichever other
-    days are made, unless they share the ways to break rows, and one that is there keeps its bytes and its time.
+    days are made, unless they share the ways to break rows, and one that is there keeps its bytes and its time. A file
+    that was not made here, or was changed since, is kept.
     """
 
     def __init__(
@@ -105,6 +110,7 @@ class LandingPlan:
         self._request = request
         self._lake = storage_root.absolute()
         self._root = output.absolute() if output else self._lake
+        self._made = MadeFiles(self._root)
         found, self._skipped = _landings(registry, project, storage_root)
         self._landings = {contract.key: landing for contract, landing in found}
         self._contracts = registry.contracts
@@ -200,7 +206,13 @@ class LandingPlan:
         unbroken = {key: self._breakers[key].unbroken for key in chosen}
         return LandingReport(tuple(files), (*skipped, *late), unbroken)
 
-    def _land(self, key: Key, windows: Sequence[_Window], spark: SparkSession | None) -> Iterator[LandedFile]:
+    def _land(self, key: Key, windows: Sequence[_Window], spark: SparkSession | None) -> list[LandedFile]:
+        try:
+            return list(self._landed(key, windows, spark))
+        finally:
+            self._made.save()
+
+    def _landed(self, key: Key, windows: Sequence[_Window], spark: SparkSession | None) -> Iterator[LandedFile]:
         if not windows:
             return
         from lakelogic_assets.spark.session import local_session
@@ -217,11 +229,8 @@ class LandingPlan:
         with written(session, rows, landing.form, places, self._root) as made:
             for (window, part, place), new in zip(planned, made, strict=True):
                 path = self._moved(landing.file(self._moment(key, window), part))
-                state = _put(path, new, landing)
-                faults, edges = rows.broken(place)
-                yield LandedFile(
-                    key, window.day, path, place.rows, _counted(faults), state, _counted(edges), _rules(faults)
-                )
+                state = self._put(path, new, landing)
+                yield _file(key, window, path, place.rows, state, *rows.broken(place))
 
     def _rows(self, key: Key) -> Rows:
         from lakelogic_assets.spark.synthetic.frame import Rows
@@ -247,10 +256,22 @@ class LandingPlan:
                 new.parent.mkdir(parents=True, exist_ok=True)
                 new.write_bytes(document(contract.info.title or key[-1], lines, next(texts)))
                 path = self._moved(landing.file(self._moment(key, window), number))
-                state = _put(path, new, landing)
-                faults, edges = wrong.get(number, ((), ()))
-                yield LandedFile(key, window.day, path, 1, _counted(faults), state, _counted(edges), _rules(faults))
+                state = self._put(path, new, landing)
+                yield _file(key, window, path, 1, state, *wrong.get(number, ((), ())))
         new.unlink(missing_ok=True)
+
+    def _put(self, path: Path, new: Path, landing: Landing) -> State:
+        """The file on disk; a file of the same bytes is not touched, so that no run takes it for a new one."""
+        if landing.archive is not None and not path.exists() and _same(landing.archive / path.name, new):
+            return "archived"
+        state: State = "unchanged" if _same(path, new) else "written"
+        if state == "written":
+            if path.exists() and not self._request.overwrite and not self._made.holds(path):
+                return "kept"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new.replace(path)
+        self._made.note(path)
+        return state
 
     def _moved(self, path: Path) -> Path:
         return self._root / path.absolute().relative_to(self._lake) if self._root != self._lake else path
@@ -307,23 +328,21 @@ def _parents_first(feeds: Mapping[Key, Feed]) -> list[Key]:
     return list(ordered)
 
 
+def _file(
+    key: Key, window: _Window, path: Path, rows: int, state: State, faults: Sequence[Fault], edges: Sequence[Fault]
+) -> LandedFile:
+    """What is said of a file; of one that somebody else made nothing is known."""
+    if state == "kept":
+        return LandedFile(key, window.day, path, 0, {}, state)
+    return LandedFile(key, window.day, path, rows, _counted(faults), state, _counted(edges), _rules(faults))
+
+
 def _counted(faults: Sequence[Fault]) -> dict[str, int]:
     return dict(sorted(Counter(map(str, faults)).items()))
 
 
 def _rules(faults: Sequence[Fault]) -> dict[str, int]:
     return dict(sorted(Counter(name for fault in faults for name in fault.noticed_by).items()))
-
-
-def _put(path: Path, new: Path, landing: Landing) -> State:
-    """The file on disk; a file of the same bytes is not touched, so that no run takes it for a new one."""
-    if _same(path, new):
-        return "unchanged"
-    if landing.archive is not None and not path.exists() and _same(landing.archive / path.name, new):
-        return "archived"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new.replace(path)
-    return "written"
 
 
 def _same(path: Path, new: Path) -> bool:

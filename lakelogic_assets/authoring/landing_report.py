@@ -11,7 +11,7 @@ from typing import Literal
 
 from lakelogic_assets.contract.graph import Key
 
-State = Literal["written", "unchanged", "archived"]
+State = Literal["written", "unchanged", "archived", "kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class LandedFile:
     rows: int
     faults: Mapping[str, int]
     state: State
-    """`archived`: an earlier run has read this very file and put it away, so it was not written again."""
+    """`archived`: an earlier run has read this very file and put it away, so it was not written again.
+    `kept`: another file is there that was not made here, so it was left as it is and its rows are not counted."""
     edges: Mapping[str, int] = field(default_factory=dict)
     """Rows that hold what programs stumble over; rules may let them pass."""
     rules: Mapping[str, int] = field(default_factory=dict)
@@ -64,6 +65,10 @@ class LandingReport:
     @property
     def written(self) -> int:
         return sum(file.state == "written" for file in self.files)
+
+    @property
+    def kept(self) -> tuple[Path, ...]:
+        return tuple(file.path for file in self.files if file.state == "kept")
 
     def broken_rules(self, contract: Key) -> dict[str, int]:
         """Rule → how many rows of a contract's files are meant to break it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,20 +11,18 @@ import typer
 
 from lakelogic_assets.cli import main as lakelogic
 from lakelogic_assets.cli import options
-from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption
-from lakelogic_assets.cli.observing import Outputs, state_of, watched
+from lakelogic_assets.cli.observing import METRICS_FILE, Outputs, state_of, watched
+from lakelogic_assets.cli.printing import say, shown_path
 from lakelogic_assets.cli.settings import settings_of
-from lakelogic_assets.errors import NotFoundError, ProjectError, RequestError
+from lakelogic_assets.errors import ContractError, NotFoundError, RequestError
 
 if TYPE_CHECKING:
     from lakelogic_assets.cli.operating import Operation
     from lakelogic_assets.cli.selecting import Chosen
-    from lakelogic_assets.contract.document import Contract
     from lakelogic_assets.contract.graph import Key
     from lakelogic_assets.plan.request import PipelineRequest
     from lakelogic_assets.project import Project
 
-_LAYERS = "reference,bronze,silver,gold"
 OtherRegistry = Annotated[str | None, typer.Option(metavar="FILE", help="A _registry.yaml or _system.yaml.")]
 Day = Annotated[str | None, typer.Option(metavar="DATE", help="Such as 2026-02-01.")]
 Granularity = Literal["day", "week", "month"]
@@ -34,14 +31,14 @@ CACHED = "Taken for granted: a link is read once in a run."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DriverCall:
+class DriverCall(options.HowToRun):
     """The options as they were given; each field is one."""
 
     registry: Annotated[str, typer.Option(metavar="FILE", help="The registry whose contracts are run.")]
     reference_registry: OtherRegistry = None
     gold_registry: OtherRegistry = None
-    layers: Annotated[str, typer.Option(help="Which layers, with commas.")] = _LAYERS
-    entities: Annotated[str | None, typer.Option(help="Only these entities, with commas.")] = None
+    layers: Annotated[str | None, typer.Option(metavar="NAMES", help="Which layers, with commas; else all.")] = None
+    entities: Annotated[str | None, typer.Option(metavar="NAMES", help="Only these entities, with commas.")] = None
     window: Annotated[str | None, typer.Option(metavar="KIND", help="full, last_success or range.")] = None
     window_start_date: Day = None
     window_end_date: Day = None
@@ -50,28 +47,22 @@ class DriverCall:
     backfill_granularity: Annotated[Granularity, typer.Option(help="How a backfill is cut.")] = "day"
     reprocess_start_date: Day = None
     reprocess_end_date: Day = None
-    overrides: SetOption = None
-    packs: PackOption = None
-    pack_folder: PackFolderOption = None
-    approval_required: options.ApprovalRequired = False
-    approval_file: options.ApprovalFile = None
     cache_references: Annotated[bool, typer.Option("--cache-references", help=CACHED)] = False
     state_path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the run notes who it is.")] = None
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run of this request.")] = False
     summary_table: Annotated[str | None, typer.Option(metavar="NAME", help="Write a summary row here.")] = None
-    summary_backend: Annotated[str, typer.Option(help="delta, duckdb, sqlite or json.")] = "delta"
+    summary_backend: Annotated[
+        str | None, typer.Option(metavar="NAME", help="delta (the default), duckdb, sqlite or json.")
+    ] = None
     summary_database: Annotated[Path | None, typer.Option(metavar="FILE", help="The database file.")] = None
     metrics_path: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the figures as JSON.")] = None
-    metrics_backend: Annotated[Metrics | None, typer.Option(help="prometheus serves /metrics meanwhile.")] = None
+    metrics_backend: Annotated[
+        Metrics | None,
+        typer.Option(help="json: a file, in the lake if no path is said; prometheus: /metrics meanwhile."),
+    ] = None
     metrics_host: Annotated[str, typer.Option(help="Who may ask; this machine alone by default.")] = "127.0.0.1"
     metrics_port: Annotated[int, typer.Option(min=0, max=65535, help="Where they ask.")] = 9100
     metrics_linger: Annotated[str, typer.Option(metavar="PERIOD", help="Serve on after the run.")] = "0s"
-    dry_run: options.DryRun = False
-    parallel: options.Parallel = None
-    ignore_gates: options.IgnoreGates = False
-    retries: options.Retries = None
-    timeout: options.Timeout = None
-    max_consecutive_failures: options.MaxFailures = None
 
     @property
     def registries(self) -> list[tuple[Path, str | None]]:
@@ -79,14 +70,15 @@ class DriverCall:
         named = ((self.registry, None), (self.reference_registry, "reference"), (self.gold_registry, "gold"))
         return [(Path(path), layer) for path, layer in named if path]
 
-    @property
-    def outputs(self) -> Outputs:
+    def outputs(self, logs: Path) -> Outputs:
+        """Who else is told; what is asked for without a place goes beside the logs."""
+        unplaced = logs / METRICS_FILE if self.metrics_backend == "json" else None
         return Outputs(
             state=self.state_path,
             summary_table=self.summary_table,
             summary_backend=self.summary_backend,
             summary_database=self.summary_database,
-            metrics_path=self.metrics_path,
+            metrics_path=self.metrics_path or unplaced,
             serve=(self.metrics_host, self.metrics_port) if self.metrics_backend == "prometheus" else None,
             linger=self.metrics_linger,
         )
@@ -96,23 +88,20 @@ class DriverCall:
 def driver(ctx: typer.Context, call: DriverCall) -> None:
     """Run the contracts of registries, layer by layer, for a window, a backfill or a rebuild."""
     from lakelogic_assets.cli.operating import Operation, carry_out
+    from lakelogic_assets.spark.pipeline_log import pipeline_log_path
     from lakelogic_assets.spark.workspace import Workspace
 
     settings = settings_of(ctx)
     project = settings.project if settings.folder else _project_of(call, settings.project)
     request = _request(call)
-    found = _chosen(call, project)
+    found, meant = _chosen(call, project, quiet=settings.as_json)
     workspace = Workspace(found.project)
-    policy = options.policy_of(
-        workspace, parallel=call.parallel, ignore_gates=call.ignore_gates, retries=call.retries, timeout=call.timeout,
-        max_consecutive_failures=call.max_consecutive_failures, approval_required=call.approval_required,
-        approval_file=call.approval_file,
-    )  # fmt: skip
-    selected = replace(request, select=tuple("/".join(key) for key in found.keys))
-    operation = Operation.of(found, workspace, selected, policy, as_json=settings.as_json)
+    selected = replace(request, select=tuple("/".join(key) for key in meant))
+    operation = Operation.of(found, workspace, selected, call.policy(workspace), as_json=settings.as_json)
+    outputs = call.outputs(Path(pipeline_log_path(workspace.root)).parent)
     if call.resume:
-        operation = _resumed(operation, call.outputs)
-    with watched(operation, call.outputs) as seen:
+        operation = _resumed(operation, outputs)
+    with watched(operation, outputs) as seen:
         raise typer.Exit(carry_out(seen, dry_run=call.dry_run))
 
 
@@ -147,68 +136,46 @@ def _project_of(call: DriverCall, default: Project) -> Project:
     return replace(default, root=root or next((each for each in above if (each / "resources").is_dir()), folder))
 
 
-def _chosen(call: DriverCall, project: Project) -> Chosen:
-    """The contracts that the registries list, of the layers and entities that were asked for."""
-    from lakelogic_assets.cli.selecting import chosen
+def _chosen(call: DriverCall, project: Project, *, quiet: bool) -> tuple[Chosen, list[Key]]:
+    """The contracts to run, and all that are meant: what has errors today may be resumed when it has none."""
+    from lakelogic_assets.cli.registries import Listing
+    from lakelogic_assets.cli.selecting import Chosen, adjusted
+    from lakelogic_assets.contract.left_out import sort_contracts
     from lakelogic_assets.contract.loading import load_project
 
-    contracts = load_project(project).contracts
-    wanted = _words(call.layers)
-    listed = {
-        contract.key: layer or contract.layer
-        for path, layer in call.registries
-        for contract in _listed(path, contracts.values())
-    }
-    kept = [key for key, layer in listed.items() if layer in wanted]
-    keys = set(_of_entities(kept, call.entities, {key: contracts[key] for key in listed}))
+    project = project.with_packs(call.packs, call.pack_folder)
+    registry = load_project(project)
+    listing = Listing(registry, project, {path.resolve(): layer for path, layer in call.registries})
+    choice = listing.chosen(_words(call.layers), _words(call.entities))
+    if not quiet:
+        for path in choice.taken_in:
+            say(f"{shown_path(path)} is taken in for its layer")
+        for layer in choice.empty:
+            say(f"the registries list nothing in the layer {layer}")
+    sorted_out = sort_contracts(registry, project)
+    left_out = [each for each in sorted_out.left_out if choice.concerns(each)]
+    sound = {contract.key for contract in sorted_out.sound}
+    in_order = (registry.contracts[key] for level in registry.graph.levels for key in level)
+    meant = [each.key for each in in_order if each.place.path and each.place.path.resolve() in choice.files]
+    keys = [key for key in meant if key in sound]
+    if left_out and not keys:
+        raise ContractError([problem for each in left_out for problem in each.problems])
     if not keys:
-        raise NotFoundError(f"The registries list nothing in the layers {', '.join(wanted)}.")
-    words = ["/".join(key) for key in keys]
-    found = chosen(project, words, overrides=call.overrides, packs=call.packs, pack_folder=call.pack_folder)
-    return replace(found, keys=[key for key in found.keys if key in keys])
+        raise NotFoundError(f"The registries list nothing to run{_of(call)}.")
+    return adjusted(Chosen(registry, project, keys, left_out, call.said)), meant
+
+
+def _of(call: DriverCall) -> str:
+    asked = {"in the layers": _words(call.layers), "of the entities": _words(call.entities)}
+    return "".join(f" {name} {', '.join(words)}" for name, words in asked.items() if words)
 
 
 def _words(text: str | None) -> list[str]:
     return [each.strip() for each in (text or "").split(",") if each.strip()]
 
 
-def _listed(path: Path, contracts: Iterable[Contract]) -> list[Contract]:
-    """The contracts a registry names: by its entries, or, where it is a system's index, those of its folder."""
-    from lakelogic_assets.contract.reading import read_document
-
-    if not path.is_file():
-        raise NotFoundError(f"There is no registry {path}.")
-    folder = path.resolve().parent
-    data = read_document(path).data
-    entries = data.get("entries") if isinstance(data, dict) else None
-    if entries is None and not (isinstance(data, dict) and "contracts" in data):
-        raise ProjectError(f"{path} lists no contracts; a registry has `entries`, a system has `contracts`.")
-    if entries is None:
-        return [each for each in contracts if each.place.path and folder in each.place.path.parents]
-    paths: set[Path] = set()
-    for entry in entries:
-        named = [*(entry.get("contracts") or {}).values(), entry.get("contract_path")]
-        paths |= {(folder / each).resolve() for each in named if each}
-    return [each for each in contracts if each.place.path in paths and each.place.enabled]
-
-
-def _of_entities(keys: list[Key], entities: str | None, contracts: dict[Key, Contract]) -> list[Key]:
-    from lakelogic_assets.contract.problems import nearest
-
-    if not entities:
-        return keys
-    known = {contract.place.entity for contract in contracts.values() if contract.place.entity}
-    wanted = _words(entities)
-    for name in wanted:
-        if name not in known:
-            near = nearest(name, known)
-            raise NotFoundError(f"The registries have no entity {name!r}.", [near] if near else sorted(known))
-    return [key for key in keys if contracts[key].place.entity in wanted]
-
-
 def _resumed(operation: Operation, outputs: Outputs) -> Operation:
     """The last run that asked for the same, or the one that the state file names, without what it has done."""
-    from lakelogic_assets.cli.printing import say
     from lakelogic_assets.cli.resume import resumption
     from lakelogic_assets.spark.pipeline_log import find, pipeline_log_path, unfinished
 
@@ -221,7 +188,7 @@ def _resumed(operation: Operation, outputs: Outputs) -> Operation:
             say("nothing is left of an earlier run, so all of it is run")
         return operation
     left = resumption(run, operation.workspace.project, as_json=operation.as_json)
-    return replace(left, policy=operation.policy)
+    return replace(left, policy=operation.policy, left_out=operation.left_out)
 
 
 def main() -> None:

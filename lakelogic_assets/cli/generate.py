@@ -45,6 +45,9 @@ def generate(
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Lay the files below this folder instead of the lake's.")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are there and were not made here.")
+    ] = False,
 ) -> None:
     """Make landing files from contracts: rows that pass their rules, and, if asked for, some that break each of them.
 
@@ -61,7 +64,7 @@ def generate(
     share = _share(invalid)
     request = Request(
         requested_days(first, last, days), rows, seed, share, thorough=True, edge_cases=edge_cases, locale=locale,
-        only=frozenset(found.keys) if select else None,
+        only=frozenset(found.keys) if select else None, overwrite=overwrite,
     )  # fmt: skip
     plan = LandingPlan(found.registry, found.project, workspace.root, request, output=output)
     spark = open_session(workspace.spark_conf)
@@ -87,14 +90,16 @@ def _streamed(plan: LandingPlan, spark: Any, seconds: float, *, quiet: bool) -> 
         files += report.files
         last = report
         if not quiet:
-            for file in report.files:
+            for file in (each for each in report.files if each.state != "kept"):
                 say(f"  {datetime.now(UTC):%H:%M:%S}  {shown_path(file.path)}  {counted(file.rows, 'row')}")
     return LandingReport(tuple(files), last.skipped if last else (), last.unbroken_rules if last else {})
 
 
 def _print(report: LandingReport, *, invalid: bool) -> None:
     for key in dict.fromkeys(file.contract for file in report.files):
-        files = [file for file in report.files if file.contract == key]
+        files = [file for file in report.files if file.contract == key and file.state != "kept"]
+        if not files:
+            continue
         rows = f"{sum(file.rows for file in files):,} rows in {counted(len(files), 'file')}"
         odd = sum(file.broken for file in files)
         edges = sum(sum(file.edges.values()) for file in files)
@@ -103,9 +108,16 @@ def _print(report: LandingReport, *, invalid: bool) -> None:
         say(f"{'/'.join(key)}: {rows}{broken}{strange}, below {shown_path(_folder(files))}")
         if invalid:
             _print_rules(report, key)
+    name_kept(report)
     for each in report.skipped:
         when = f" on {each.day}" if each.day else ""
         say(f"{'/'.join(each.contract)}: nothing{when}, {each.why}")
+
+
+def name_kept(report: LandingReport) -> None:
+    """Files that were there and that nobody makes out of a contract."""
+    for path in report.kept:
+        say(f"{shown_path(path)}: kept, as it was not made here; --overwrite of `lakelogic generate` replaces it")
 
 
 def _print_rules(report: LandingReport, key: Key) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,9 +52,8 @@ def materialize(
         location = build_location(project)
         registry = location.engine.registry
         if example_data:
-            every = [days[0] + timedelta(days=number) for number in range((days[1] - days[0]).days + 1)]
             workspace = location.engine.workspace
-            make_data(registry, workspace, open_session(workspace.spark_conf), every, quiet=settings.as_json)
+            make_data(registry, workspace, open_session(workspace.spark_conf), days, quiet=settings.as_json)
         by_key = {product.key: product for product in location.products}
         chosen = [by_key[key] for key in registry.running(chosen_keys(registry, select or ())) if key in by_key]
         if not settings.as_json:

@@ -18,15 +18,24 @@ if TYPE_CHECKING:
     from lakelogic_assets.report.pipeline import PipelineReport
 
 
+METRICS_FILE = "pipeline_metrics.json"
+"""The name of the figures beside the log of pipeline runs, where no other place is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     state: Path | None = None
     summary_table: str | None = None
-    summary_backend: str = "delta"
+    summary_backend: str | None = None
     summary_database: Path | None = None
     metrics_path: Path | None = None
     serve: tuple[str, int] | None = None
     linger: str = "0s"
+
+    @property
+    def summarizes(self) -> bool:
+        """Whoever says where or how wants a summary."""
+        return any((self.summary_table, self.summary_backend, self.summary_database))
 
 
 def state_of(path: Path | None) -> str | None:
@@ -45,8 +54,8 @@ def watched(operation: Operation, outputs: Outputs) -> Iterator[Operation]:
     from lakelogic_assets.contract.base import period_seconds
     from lakelogic_assets.spark.summary import check_backend
 
-    if outputs.summary_table or outputs.summary_database:
-        check_backend(outputs.summary_backend, outputs.summary_database)
+    if outputs.summarizes:
+        check_backend(outputs.summary_backend or "delta", outputs.summary_database)
     if outputs.serve is None:
         yield replace(operation, observers=(_Watcher(operation, outputs, None).see,))
         return
@@ -83,7 +92,9 @@ class _Watcher:
                 self.server.update(metrics)
             if outputs.metrics_path is not None and report.ended_at is not None:
                 write_metrics(outputs.metrics_path, report, metrics)
-        if report.ended_at is not None and (outputs.summary_table or outputs.summary_database):
+                if not self.operation.as_json:
+                    say(f"metrics in {outputs.metrics_path}")
+        if report.ended_at is not None and outputs.summarizes:
             self._summarize(report)
 
     def _summarize(self, report: PipelineReport) -> None:
@@ -94,7 +105,7 @@ class _Watcher:
             report,
             workspace.lakehouse(),
             table=outputs.summary_table or DEFAULT_TABLE,
-            backend=outputs.summary_backend,
+            backend=outputs.summary_backend or "delta",
             database=outputs.summary_database,
         )
         if not self.operation.as_json:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from lakelogic_assets.cli.adjusting import PackFolderOption, PackOption, SetOption
 from lakelogic_assets.cli.printing import complain
+from lakelogic_assets.cli.selecting import Chosen, chosen
 
 if TYPE_CHECKING:
     from lakelogic_assets.plan.request import RunPolicy
+    from lakelogic_assets.project import Project
     from lakelogic_assets.spark.workspace import Workspace
 
 M = TypeVar("M")
@@ -46,6 +50,44 @@ ApprovalFile = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowToRun:
+    """What every command that runs contracts may be told, besides what is its own."""
+
+    dry_run: DryRun = False
+    parallel: Parallel = None
+    ignore_gates: IgnoreGates = False
+    retries: Retries = None
+    timeout: Timeout = None
+    max_consecutive_failures: MaxFailures = None
+    approval_required: ApprovalRequired = False
+    approval_file: ApprovalFile = None
+    overrides: SetOption = None
+    packs: PackOption = None
+    pack_folder: PackFolderOption = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What was set and which packs were asked for, as the pipeline log keeps it."""
+        return {"set": [*(self.overrides or ())], "packs": [*(self.packs or ())], "pack_folder": self.pack_folder}
+
+    def chosen(self, project: Project, words: Sequence[str]) -> Chosen:
+        return chosen(project, words, overrides=self.overrides, packs=self.packs, pack_folder=self.pack_folder)
+
+    def policy(self, workspace: Workspace) -> RunPolicy:
+        """The options as a policy, on top of what the project's resources say."""
+        return policy_of(
+            workspace,
+            parallel=self.parallel,
+            ignore_gates=self.ignore_gates,
+            retries=self.retries,
+            timeout=self.timeout,
+            max_consecutive_failures=self.max_consecutive_failures,
+            approval_required=self.approval_required,
+            approval_file=self.approval_file,
+        )
+
+
 def from_fields(model: type[M]) -> Callable[[Callable[[typer.Context, M], None]], Callable[..., None]]:
     """Lets a command take its options as the fields of a dataclass, where they are too many for its parameters."""
 
@@ -56,7 +98,10 @@ def from_fields(model: type[M]) -> Callable[[Callable[[typer.Context, M], None]]
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         hints = get_type_hints(model, include_extras=True)
-        fields = [each.replace(annotation=hints[name]) for name, each in inspect.signature(model).parameters.items()]
+        own = vars(model).get("__annotations__", {})
+        # What is shared comes after what is the command's own, as it does in its help.
+        named = sorted(inspect.signature(model).parameters.items(), key=lambda each: each[0] not in own)
+        fields = [each.replace(annotation=hints[name]) for name, each in named]
         called.__signature__ = inspect.Signature([context, *fields])  # type: ignore[attr-defined]
         called.__annotations__ = {"ctx": typer.Context, **hints}
         del called.__wrapped__  # Typer would look through it at the parameters of the command itself

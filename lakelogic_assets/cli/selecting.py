@@ -41,12 +41,29 @@ def chosen(
     """The contracts that a selection means, with what was said for this call laid over and under them."""
     registry, project = found(project.with_packs(packs, pack_folder), words)
     keys, left_out = sound_keys(registry, words, project)
-    registry = with_overrides(registry, project, overrides, keys)
+    said = {"set": [*(overrides or ())], "packs": [*(packs or ())], "pack_folder": pack_folder}
+    return adjusted(Chosen(registry, project, keys, left_out, said))
+
+
+def adjusted(meant: Chosen) -> Chosen:
+    """The same contracts with what was set laid over them; what does not fit is refused before anything runs."""
+    registry = with_overrides(meant.registry, meant.project, meant.said["set"], meant.keys)
     misspoken = [problem for problem in registry.errors if problem.location.option]
     if misspoken:  # what was said for this call is wrong, whatever may be wrong with files
         raise ContractError(misspoken)
-    said = {"set": [*(overrides or ())], "packs": [*(packs or ())], "pack_folder": pack_folder}
-    return Chosen(registry, project, keys, left_out, {name: value for name, value in said.items() if value})
+    return replace(meant, registry=registry, said={name: value for name, value in meant.said.items() if value})
+
+
+def with_all_below(meant: Chosen, keys: Iterable[Key]) -> Chosen:
+    """The sound ones of some contracts and of all that is made from them; those with errors are left out."""
+    from lakelogic_assets.contract.left_out import sort_contracts
+    from lakelogic_assets.spark.campaigns import below
+
+    rebuilt, sorted_out = below(meant.registry, keys), sort_contracts(meant.registry, meant.project)
+    sound = {contract.key for contract in sorted_out.sound}
+    named = {*rebuilt, *(each.key for each in meant.left_out)}
+    left_out = [each for each in sorted_out.left_out if each.key in named]
+    return replace(meant, keys=[key for key in rebuilt if key in sound], left_out=left_out)
 
 
 def name_left_out(left_out: Iterable[LeftOut], project: Project, *, as_json: bool = False) -> int:

@@ -107,8 +107,7 @@ class _Loader:
             return
         self.problems += context.problems
         self.contexts[path.parent] = context
-        # In an index, `{bronze_layer}` is a folder's name and always means bronze.
-        values = context.identity | {f"{layer}_layer": layer for layer in ("bronze", "silver", "gold")}
+        values = context.index_values
         seen: set[tuple[str | None, str]] = set()
         for index, entry in context.entries:
             at = ("contracts", index)

@@ -71,6 +71,11 @@ class SystemContext:
         aliases = {key: str(data.get(key) or key.removesuffix("_layer")) for key in _LAYER_KEYS}
         return {**self.own, **found, **aliases}
 
+    @property
+    def index_values(self) -> dict[str, str]:
+        """What placeholders of the index stand for; `{bronze_layer}` is a folder's name there, and means bronze."""
+        return self.identity | {key: key.removesuffix("_layer") for key in _LAYER_KEYS}
+
     def named(self, domain: str | None, system: str | None) -> SystemContext:
         """The same context for a registry that says its own domain and system."""
         said = {key: value for key, value in (("domain", domain), ("system", system)) if value}

@@ -25,6 +25,7 @@ class Generate(dg.Config):
     invalid: float = Field(default=0.0, ge=0, lt=1, description="Share of broken rows, such as 0.02.")
     edge_cases: bool = Field(default=False, description="Add empty, extreme, hostile and doubled rows.")
     locale: str = Field(default="en_US", description="Names and addresses of this place, such as de_DE.")
+    overwrite: bool = Field(default=False, description="Replace files that are there and were not made here.")
 
 
 def generate_data_job(engine: Engine) -> dg.JobDefinition:
@@ -41,6 +42,7 @@ def generate_data_job(engine: Engine) -> dg.JobDefinition:
                 "rows": report.rows,
                 "files": len(report.files),
                 "broken": report.broken,
+                "kept": [str(path) for path in report.kept],
                 "contracts": dg.MetadataValue.md(_table(report)),
             }
         )
@@ -60,7 +62,7 @@ def _landed(engine: Engine, config: Generate, context: dg.OpExecutionContext) ->
     days = requested_days(config.first_day, config.last_day, config.days)
     request = Request(
         days, config.rows, config.seed, config.invalid, thorough=True, edge_cases=config.edge_cases,
-        locale=config.locale, only=only,
+        locale=config.locale, only=only, overwrite=config.overwrite,
     )  # fmt: skip
     plan = LandingPlan(registry, workspace.project, workspace.root, request)
     return plan.land(context.resources.spark.spark_session)

@@ -6,7 +6,7 @@ The partitions have the names and the bounds that Dagster gives them, without Da
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Literal
@@ -21,6 +21,7 @@ Days = tuple[date, date]
 
 FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 _HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
+_A_MOMENT = timedelta(microseconds=1)
 
 
 def partition_format(declared: PartitionSet) -> str:
@@ -103,6 +104,23 @@ def cut(days: Days, by: Granularity, timezone: str = "UTC") -> list[Window]:
         after = min(_next(first, by), last + _DAY)
         found.append(Window.day(first, timezone) if by == "day" else Window.days(first, after, timezone))
         first = after
+    return found
+
+
+def days_of(window: Window) -> Days | None:
+    """The first and the last day that a window touches in its zone; None where it has no bounds."""
+    start, end = window.local_start, window.local_end
+    return (start.date(), (end - _A_MOMENT).date()) if start and end else None
+
+
+def spans(days: Iterable[Days]) -> list[Days]:
+    """The same days, in order, those that follow each other as one span."""
+    found: list[Days] = []
+    for first, last in sorted(days):
+        if found and first <= found[-1][1] + _DAY:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
     return found
 
 

@@ -102,13 +102,13 @@ class Planner:
         if request.days is None:
             return []
         by = request.by if request.window == "backfill" else None
-        found, why = self._dated(contract, request.days, by)
+        found, why = self.dated(contract, request.days, by)
         return [Task(key, window, why, rebuilds=request.window == "reprocess") for window in found]
 
     def _ordered(self, tasks: list[Task], request: PipelineRequest) -> list[Task]:
         return tasks[::-1] if request.direction == "reverse" else tasks
 
-    def _dated(self, contract: Contract, days: Days, by: Granularity | None) -> tuple[list[Window], str]:
+    def dated(self, contract: Contract, days: Days, by: Granularity | None = None) -> tuple[list[Window], str]:
         """A contract by partitions keeps to them; another is cut as asked, where a window of it can be told apart."""
         declared = self.partitions(contract)
         if declared is not None:

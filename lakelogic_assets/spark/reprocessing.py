@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.plan.calendar import Days, days_of, spans
 from lakelogic_assets.plan.campaign import Campaign, Task
 from lakelogic_assets.plan.request import PipelineRequest
 from lakelogic_assets.plan.schedule import Progress
-from lakelogic_assets.plan.window import Window
+from lakelogic_assets.plan.window import FULL, Window
+from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.campaigns import Planner
 from lakelogic_assets.spark.late import LateReport, late_windows
 from lakelogic_assets.spark.pipeline import Done, Pipeline, Told
 from lakelogic_assets.spark.workspace import Workspace
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def late_of(planner: Planner, contract: Contract) -> LateReport | None:
@@ -84,5 +89,35 @@ def _may_be_run(task: Task, done: Mapping[Task, Any]) -> bool:
 
 def _late_tasks(planner: Planner, key: Key) -> list[Task]:
     report = late_of(planner, planner.registry.contracts[key])
-    late = [each.window for each in report.late] if report else []
-    return [Task(key, window, "rows came for it after it was built", rebuilds=True) for window in late]
+    return [_rebuilt(key, each.window) for each in report.late] if report else []
+
+
+def _rebuilt(key: Key, window: Window, why: str = "rows came for it after it was built") -> Task:
+    return Task(key, window, why, rebuilds=True)
+
+
+def tasks_of_late(planner: Planner, late: Mapping[Key, Iterable[Window]], keys: Iterable[Key]) -> list[Task]:
+    """These windows and, of what is made from them among `keys`, those that read from them; `keys` are in graph order.
+
+    Days between two late windows are not touched.
+    """
+    planned: dict[Key, list[Task]] = {}
+    days: dict[Key, list[Days]] = {}
+    for key in keys:
+        upstream = [up for up in planner.registry.graph.upstream[key] if up in planned]
+        own = {window: _rebuilt(key, window) for window in late.get(key, ())}
+        read = _reading(planner, key, [task for up in upstream for task in planned[up]], [days[up] for up in upstream])
+        tasks = {window: _rebuilt(key, window, "made from windows that rows came for") for window in read} | own
+        if tasks:
+            planned[key] = sorted(tasks.values(), key=lambda task: (task.window.start or _BEGINNING, task.window.key))
+            touched = [each for each in map(days_of, own) if each is not None]
+            days[key] = spans([*touched, *(span for up in upstream for span in days[up])])
+    return [task for tasks in planned.values() for task in tasks]
+
+
+def _reading(planner: Planner, key: Key, rebuilt: Sequence[Task], days: Iterable[Sequence[Days]]) -> list[Window]:
+    """The windows of a contract that read from some that are rebuilt; all of it where these have no days."""
+    contract = planner.registry.contracts[key]
+    whole = [FULL] if rebuilt and planner.partitions(contract) is None else []
+    found = [w for span in spans(chain.from_iterable(days)) for w in planner.dated(contract, span)[0]] or whole
+    return [w for w in found if any(task.window.overlaps(read_window(contract, w)) for task in rebuilt)]

@@ -75,7 +75,7 @@ def all_rows(report: LandingReport, table: str) -> Rows:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
+    files = (path for path in folder.rglob("*") if path.is_file() and "_lakelogic" not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -122,13 +122,24 @@ def test_made_again_nothing_is_touched(tmp_path: Path) -> None:
     assert {file.path.stat().st_mtime for file in again.files} == {1_000_000_000}
 
 
-def test_a_file_that_was_changed_is_put_right(tmp_path: Path) -> None:
-    scribbled = landed(tmp_path, rows=20).files[0].path
-    before = content(tmp_path)
-    scribbled.write_text("scribble")
-    again = landed(tmp_path, rows=20)
-    assert [file.path for file in again.files if file.state == "written"] == [scribbled]
-    assert content(tmp_path) == before
+def test_what_others_brought_or_changed_is_kept_and_what_was_made_here_is_not(tmp_path: Path) -> None:
+    brought = tmp_path / "landing/retail/crm/customers/2026/02/03/customers_1.csv"
+    brought.parent.mkdir(parents=True)
+    brought.write_text("customer_id\n1\n")
+    first = landed(tmp_path, days=[DAYS[1]], rows=20)
+    assert first.kept == (brought,)
+    assert first.rows == sum(file.rows for file in first.files if file.path != brought)
+    changed = first.of("bronze_pos_orders")[0].path
+    changed.write_text("scribble")
+    # Other rows take the place of those that were made here, and of nothing else.
+    again = landed(tmp_path, days=[DAYS[1]], rows=21)
+    assert set(again.kept) == {brought, changed}
+    assert {file.state for file in again.files if file.path not in again.kept} == {"written"}
+    assert (brought.read_text(), changed.read_text()) == ("customer_id\n1\n", "scribble")
+    asked = landed(tmp_path, days=[DAYS[1]], rows=21, overwrite=True)
+    assert {file.path for file in asked.files if file.state == "written"} == {changed, brought}
+    assert asked.kept == ()
+    assert changed.read_text() != "scribble"
 
 
 def test_what_a_run_has_archived_does_not_land_again(tmp_path: Path) -> None:

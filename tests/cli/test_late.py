@@ -76,3 +76,21 @@ def test_late_names_the_window_and_how_to_build_it_again(call: Call) -> None:
 def test_late_prints_json_for_programs(call: Call) -> None:
     (report,) = json.loads(call("late", "gold_facts", "--json").out)
     assert [each["window"]["key"] for each in report["late"]] == ["2026-02-02"]
+
+
+def test_each_span_of_late_days_has_a_command_of_its_own(call: Call, project: Path) -> None:
+    registry, workspace = load_project(Project(project)), Workspace(Project(project))
+    orders = workspace.lakehouse(next(iter(registry))).table_path("lake.shop.orders")
+    days = [date(2026, 2, day) for day in (1, 4)]
+    write_deltalake(orders, pa.table({"id": [6, 7], "day": days}), mode="append")
+    hints = [line for line in call("late").lines if line.startswith("rebuild")]
+    assert hints == [
+        "rebuild with: lakelogic reprocess gold_facts --from 2026-02-01 --to 2026-02-02",
+        "rebuild with: lakelogic reprocess gold_facts --from 2026-02-04 --to 2026-02-04",
+    ]
+    said = call("late", "--run", "--dry-run")
+    assert said.code == 0, said.err
+    assert [line.split(" (")[0] for line in said.lines if "…" in line] == [
+        f"  … gold_facts {day}" for day in ("2026-02-01", "2026-02-02", "2026-02-04")
+    ]
+    assert "rebuild with" not in said.out

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from lakelogic_assets.contract.resources import PartitionSet
 from lakelogic_assets.orchestration.partitions import partitions_definition, window_of
-from lakelogic_assets.plan.calendar import cut, windows_between
+from lakelogic_assets.plan.calendar import cut, days_of, spans, windows_between
+from lakelogic_assets.plan.window import FULL, Window
 
 
 def declared(**said: Any) -> PartitionSet:
@@ -83,3 +84,10 @@ def test_days_of_a_range_follow_the_clocks_of_their_zone() -> None:
     assert short.end is not None
     assert short.start is not None
     assert short.end - short.start == timedelta(hours=23)
+
+
+def test_days_that_follow_each_other_are_one_span() -> None:
+    windows = [Window.day(f"2026-02-{day:02}") for day in (20, 3, 1, 2)]
+    hour = Window("h", datetime(2026, 2, 20, 23, tzinfo=UTC), datetime(2026, 2, 21, 0, tzinfo=UTC))
+    found = spans(days for days in map(days_of, [*windows, hour, FULL]) if days)
+    assert found == [(date(2026, 2, 1), date(2026, 2, 3)), (date(2026, 2, 20), date(2026, 2, 20))]

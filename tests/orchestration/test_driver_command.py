@@ -1,0 +1,136 @@
+"""`lakelogic driver` from its registries to its tables, its summary and its figures; on real Spark and real Delta."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+import duckdb
+import pytest
+from deltalake import DeltaTable
+
+from lakelogic_assets.cli.app import run as lakelogic
+from lakelogic_assets.cli.metrics_server import MetricsServer
+from lakelogic_assets.spark.run_log import read_runs
+from tests.orchestration.conftest import Shop, make_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ONE, TWO = "2026-02-01", "2026-02-02"
+BRONZE, SILVER, GOLD = "bronze_till_orders", "silver_till_orders", "gold_till_totals"
+CLOSED = 666
+TILL, WAREHOUSE, REFERENCE = "contracts/shop/till", "contracts/shop/warehouse", "contracts/shop/reference"
+TILLS = """
+    version: 1.0.0
+    info: {title: Tills, table_name: silver_reference_tills, target_layer: silver}
+    model: {fields: [{name: till, type: string}]}
+    source: {type: landing, path: tills.csv, format: csv}
+    materialization: {strategy: overwrite}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, spark: SparkSession) -> Shop:
+    """Bronze and silver in one registry, gold without days of its own and reference data in others."""
+    assert spark is not None
+    made = make_shop(tmp_path / "shop")
+    index = (made.root / TILL / "_system.yaml").read_text()
+    made.write(f"{TILL}/_system.yaml", "".join(line for line in index.splitlines(True) if "layer: gold" not in line))
+    (made.root / TILL / "gold_till_overview.yaml").unlink()
+    gold = (made.root / TILL / f"{GOLD}.yaml").read_text()
+    (made.root / TILL / f"{GOLD}.yaml").unlink()
+    made.write(f"{WAREHOUSE}/{GOLD}.yaml", gold.replace("extensions: {com.lakelogic.partitions: daily}\n", ""))
+    made.write(
+        f"{WAREHOUSE}/_registry.yaml", f"domain: shop\nentries: [{{entity: totals, contract_path: {GOLD}.yaml}}]\n"
+    )
+    made.write(f"{REFERENCE}/silver_reference_tills.yaml", TILLS)
+    made.write(f"{REFERENCE}/tills.csv", "till\nleft\nright\n")
+    entry = "{entity: tills, contract_path: silver_reference_tills.yaml}"
+    made.write(f"{REFERENCE}/_registry.yaml", f"domain: shop\nentries: [{entry}]\n")
+    return made
+
+
+def windows(shop: Shop, table: str) -> list[tuple[str, str]]:
+    path = shop.root / ".lakehouse/warehouse/lake/shop/_pipeline_run_log"
+    rows = read_runs(str(path), contract=f"shop/{table}", with_reports=True)[::-1]
+    return [(row["report"]["window"]["key"], row["status"]) for row in rows]
+
+
+def test_a_driver_runs_mends_resumes_and_tells_everybody(
+    shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registries = [
+        *("--registry", f"{TILL}/_system.yaml", "--reference-registry", f"{REFERENCE}/_registry.yaml"),
+        *("--gold-registry", f"{WAREHOUSE}/_registry.yaml"),
+    ]
+    logs = tmp_path / "logs"
+    pages: list[str] = []
+    monkeypatch.chdir(shop.root)
+
+    def call(*words: str | Path) -> tuple[int, str]:
+        code = lakelogic(["driver", *registries, *map(str, words)])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    def scrape(server: MetricsServer, _: float) -> None:
+        with urlopen(server.url) as answer:  # noqa: S310 - the address of a server of this test
+            pages.append(answer.read().decode())
+
+    monkeypatch.setattr(MetricsServer, "linger", scrape)
+
+    # A range over all layers, of which a gate holds the second day back.
+    shop.land(ONE, 10, 20)
+    shop.land(TWO, CLOSED)
+    days = ["--window", "range", "--window-start-date", ONE, "--window-end-date", TWO]
+    asked: list[str | Path] = ["--layers", "reference,bronze,silver,gold", *days, "--state-path", logs / "state.json"]
+    code, said = call(*asked, "--summary-table", "lakelogic.night", "--metrics-backend", "json")
+    assert code == 1, said
+    assert shop.rows("silver_reference_tills", "till") == [("left",), ("right",)]
+    assert shop.days(SILVER) == [ONE]
+    state = json.loads((logs / "state.json").read_text())
+    assert state["status"] == "partial"
+    assert [f"shop/{SILVER}", TWO] not in state["done"]
+    figures = json.loads((shop.root / ".lakehouse/_lakelogic/pipeline_metrics.json").read_text())
+    assert figures["pipeline_run_id"] == state["pipeline_run_id"]
+    (place,) = [line.removeprefix("summary row in ") for line in said.splitlines() if line.startswith("summary row")]
+    (row,) = DeltaTable(place).to_pyarrow_table().to_pylist()
+    assert (row["pipeline_run_id"], row["status"]) == (state["pipeline_run_id"], "partial")
+
+    # The source is mended and one day of one entity read again: nothing else is run.
+    shop.land(TWO, 11)
+    rebuild = ["--reprocess-start-date", TWO, "--reprocess-end-date", TWO]
+    code, said = call("--layers", "bronze", "--entities", "orders", *rebuild)
+    assert code == 0, said
+    assert windows(shop, BRONZE) == [(ONE, "success"), (TWO, "success"), (TWO, "success")]
+    assert len(windows(shop, SILVER)) == 2
+
+    # What is left of the first run is done under its name, and everybody is told.
+    database = logs / "runs.duckdb"
+    code, said = call(
+        *asked, "--resume", "--summary-backend", "duckdb", "--summary-database", database,
+        "--metrics-path", logs / "metrics.json", "--metrics-backend", "prometheus", "--metrics-port", "0",
+    )  # fmt: skip
+    assert code == 0, said
+    assert windows(shop, SILVER)[2:] == [(TWO, "success")]
+    assert len(windows(shop, BRONZE)) == 3
+    assert shop.rows(GOLD, "ordered_on", "total") == [(ONE, "30.0"), (TWO, "11.0")]
+    assert "metrics on http://127.0.0.1:" in said
+    (page,) = pages
+    assert 'lakelogic_pipeline_status{status="success"} 1' in page
+    assert state["pipeline_run_id"] in page
+    told = json.loads((logs / "metrics.json").read_text())
+    assert (told["pipeline_run_id"], told["status"]) == (state["pipeline_run_id"], "success")
+    with duckdb.connect(str(database), read_only=True) as connection:
+        found = connection.execute("SELECT pipeline_run_id, status FROM runs.lakelogic.pipeline_runs").fetchall()
+    assert found == [(state["pipeline_run_id"], "success")]
+
+    # A backfill cuts what has no days of its own as it was asked to.
+    weeks = ["--backfill-start-date", ONE, "--backfill-end-date", "2026-02-09", "--backfill-granularity", "week"]
+    code, said = call("--layers", "gold", *weeks)
+    assert code == 0, said
+    assert [key for key, _ in windows(shop, GOLD)][-2:] == ["2026-02-01..2026-02-08", "2026-02-08..2026-02-10"]
+    assert shop.rows(GOLD, "ordered_on", "total") == [(ONE, "30.0"), (TWO, "11.0")]
