@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,14 @@ from py4j.protocol import Py4JJavaError
 
 from benchmarks.measurement import SCRATCH, Sample, clocked
 from lakelogic_assets.spark.frames import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One look of one query at a table or a folder: what the plan says of it, and how many files it opened."""
+
+    text: str
+    files: int
 
 
 class Watch:
@@ -31,6 +39,22 @@ class Watch:
         stages = {int(stage) for job in found for stage in _each(job.stageIds())}
         facts = {"spark jobs": len(found), "rows read": sum(map(self._rows_read, stages))}
         return replace(sample, facts={**facts, "plan": self._keep_plans(plan, queries)})
+
+    def scans(self, after: int) -> Iterator[Scan]:
+        """Every scan of the queries after this one that was really run."""
+        for query in self._queries():
+            if query.executionId() > after:
+                counted = dict(_pairs(self._sql.executionMetrics(query.executionId())))
+                for node in _each(self._sql.planGraph(query.executionId()).allNodes()):
+                    metrics = {each.name(): counted.get(each.accumulatorId()) for each in _each(node.metrics())}
+                    files = metrics.get("number of files read")
+                    if str(node.name()).startswith("Scan") and files is not None:
+                        yield Scan(str(node.desc()), int(files.replace(",", "")))
+
+    def newest_query(self) -> int:
+        """The number of the last query that Spark's books know, once they are up to date."""
+        self._context.listenerBus().waitUntilEmpty()
+        return self._newest_query()
 
     def _rows_read(self, stage: int) -> int:
         try:
@@ -62,6 +86,13 @@ class Watch:
 
 def _each(found: Any) -> Iterator[Any]:
     return (found.apply(index) for index in range(found.size()))
+
+
+def _pairs(found: Any) -> Iterator[tuple[int, str]]:
+    entries = found.iterator()
+    while entries.hasNext():
+        entry = entries.next()
+        yield int(entry._1()), str(entry._2())
 
 
 def rows_of(**tables: Path) -> Mapping[str, Any]:

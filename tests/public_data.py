@@ -1,7 +1,9 @@
 """Make data for every contract of a project and judge it: `python tests/public_data.py DIR [--env NAME] [--rows N]`.
 
-For projects that others published: what was not made to break a rule must pass, what was must be held back by that very
-rule. Prints a line for each contract, and ends with 1 when any row is on the wrong side. The folder is not touched.
+For projects that others published: what was not made to break a rule must pass, what was must be found by that very
+rule, and held back by it unless it only warns. Before that, sound rows alone go through every enabled contract: none may
+be quarantined anywhere. Prints a line for each contract and the rules that no row breaks, with the reason, and ends with
+1 when any row is on the wrong side. The folder is not touched.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from lakelogic_assets.authoring.landing import LandingPlan, Request
 from lakelogic_assets.authoring.landing_report import LandingReport
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.contract.rules import dataset_rules, row_rules
 from lakelogic_assets.project import DEFAULT_ENVIRONMENT, Project
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.pipeline import run_contracts
@@ -72,15 +75,32 @@ class Judged:
             if self.failed[rule] < rows and rule.partition(":")[0] not in self.not_run
         }
 
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        """Every rule of every enabled contract, as `table: rule`."""
+        contracts = [each for each in self.registry if each.place.enabled]
+        return tuple(
+            f"{contract.table}: {name}"
+            for contract in contracts
+            for name in [*(rule.name for rule in row_rules(contract)), *(rule.name for rule in dataset_rules(contract))]
+        )
+
+    @cached_property
+    def left_alone(self) -> dict[str, str]:
+        """Rules that no row was made to break → why."""
+        told = {rule: why for rules in self.made.unbroken_rules.values() for rule, why in rules.items()}
+        far = "its rows come from other tables that were judged already, or from files that nobody makes"
+        return {rule: told.get(rule, far) for rule in self.rules if rule not in self.asked}
+
     def broken(self, table: str) -> int:
-        """How many rows were made to be held back by this table; what is wrong of all rows together holds back none."""
-        mine = [file for file in self.made.files if any(rule.startswith(f"{table}:") for rule in file.rules)]
-        together = tuple(f"({table}: {rule.name})" for rule in self.reports[table].dataset_rules)
+        """How many rows were made to be held back by this table: by an error of a row, not by a warning."""
+        severe = {rule.name for rule in row_rules(self.registry.find(table)) if rule.severity == "error"} | {SCHEMA}
+        holding = {f"{table}: {rule}" for rule in severe}
         return sum(
             number
-            for file in mine
+            for file in self.made.files
             for fault, number in file.faults.items()
-            if f"({table}:" in fault and not fault.endswith(together)
+            if holding & {*fault.partition(" (")[2].removesuffix(")").split("; ")}
         )
 
     @property
@@ -88,6 +108,21 @@ class Judged:
         """Tables with rows on the wrong side: quarantined, and made to be."""
         pairs = {table: (report.counts.quarantined, self.broken(table)) for table, report in self.reports.items()}
         return {table: pair for table, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def judge_sound(project: Project, spark: SparkSession, rows: int) -> dict[str, str]:
+    """Sound rows through every enabled contract; table → what is wrong, of those that held a row back or did not run."""
+    registry, workspace = load_project(project), Workspace(project)
+    LandingPlan(registry, project, workspace.root, Request([DAY], rows, seed=7, invalid=0.0)).land(spark)
+    keys = [each.key for each in registry if each.place.enabled]
+    finished = run_contracts(registry, keys, workspace, spark, parallel=2)
+    wrong = {}
+    for key, done in finished.items():
+        if done.state != "done" or done.result is None:
+            wrong[key[-1]] = f"{done.state}: {done.error or done.reason or done.waits_for}"
+        elif done.result.counts.quarantined:
+            wrong[key[-1]] = f"{done.result.counts.quarantined} rows held back: {done.result.failed_row_rules}"
+    return wrong
 
 
 def judge(project: Project, spark: SparkSession, rows: int) -> Judged:
@@ -117,11 +152,15 @@ def main() -> int:
     parser.add_argument("--env", default=DEFAULT_ENVIRONMENT, help="the environment of the registries")
     parser.add_argument("--rows", type=int, default=150)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lakelogic-data-") as lake:
-        os.environ["LAKELOGIC_VAR_LAKE"] = lake
-        found = judge(Project(options.folder.resolve(), options.env), local_session(), options.rows)
+    project = Project(options.folder.resolve(), options.env)
+    with tempfile.TemporaryDirectory(prefix="lakelogic-data-") as lakes:
+        os.environ["LAKELOGIC_VAR_LAKE"] = f"{lakes}/sound"
+        wrong = judge_sound(project, local_session(), options.rows)
+        os.environ["LAKELOGIC_VAR_LAKE"] = f"{lakes}/broken"
+        found = judge(project, local_session(), options.rows)
+    print(*(f"-- {table}: of sound rows: {why}" for table, why in sorted(wrong.items())), sep="\n")
     print(*lines(found), sep="\n")
-    return 1 if found.let_through or found.misjudged else 0
+    return 1 if wrong or found.let_through or found.misjudged else 0
 
 
 def lines(found: Judged) -> Iterator[str]:
@@ -131,9 +170,14 @@ def lines(found: Judged) -> Iterator[str]:
         yield f"{mark} {table}: {counts.source} rows, {counts.quarantined} held back, {found.broken(table)} made to be, {len(rules)} rules broken"
     yield from (f"-- {table}: not run: {why}" for table, why in sorted(found.not_run.items()))
     for rule, rows in sorted(found.let_through.items()):
-        yield f"   {rule}: {rows} of {found.asked[rule]} were held back by it"
+        yield f"   {rule}: {rows} of {found.asked[rule]} were found by it"
+    for why, number in Counter(found.left_alone.values()).most_common():
+        yield f"   {number} rules left alone: {why}"
     good = sum(report.counts.good for report in found.reports.values())
     yield f"{len(found.reports)} contracts, {good} rows passed, {len(found.asked)} rules broken by {found.asked.total()} rows"
+    caught = sum(rule in found.asked and rule not in found.let_through for rule in found.rules)
+    broken = sum(rule in found.asked for rule in found.rules)
+    yield f"of {len(found.rules)} rules {broken} are broken, {caught} of these found it, {len(found.left_alone)} are left alone"
 
 
 if __name__ == "__main__":

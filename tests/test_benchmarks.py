@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterator
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lakelogic_assets.plan.window import Window
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -77,6 +83,30 @@ def test_results_become_drawings_and_a_table_between_their_marks(shape: ModuleTy
     assert "old" not in page.read_text()
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
+
+
+@pytest.mark.usefixtures("shape")
+def test_rows_of_two_lakes_differ_also_in_how_often_they_stand_there() -> None:
+    lake = import_module("benchmarks.example_lake")
+    some = {"a": Counter(x=2, y=1), "b": Counter(z=1)}
+    assert lake.differing(some, {"a": Counter(x=1, y=1), "b": Counter()}) == {"a": 1, "b": 1}
+    assert lake.differing(some, {"a": Counter(y=1, x=2), "b": Counter(z=1)}) == {}
+
+
+@pytest.mark.usefixtures("shape")
+def test_what_a_rebuild_touches_is_told_by_the_history_and_by_the_values_in_files(tmp_path: Path) -> None:
+    touched = import_module("benchmarks.touched")
+    days = [date(2026, 2, day) for day in (1, 2, 3)]
+    rows = pa.table({"came": [str(day) for day in days], "sold": days})
+    write_deltalake(tmp_path, rows, partition_by=["came"])
+    write_deltalake(tmp_path, rows.slice(1, 1), mode="overwrite", predicate="came = '2026-02-02'")
+    paths = list(touched.paths_since(tmp_path, 0))
+    assert [path.split("/")[0] for path in paths] == ["came=2026-02-02"] * 2
+    assert len(list(touched.paths_since(tmp_path, -1))) == 5
+    table, window = DeltaTable(tmp_path), touched.days_of(Window.range("2026-02-02", "2026-02-03"))
+    for column in ("came", "sold"):
+        files = touched.files_of(table, column, window)
+        assert {file.split("/")[0] for file in files} == {"came=2026-02-02", "came=2026-02-03"}
 
 
 @pytest.mark.usefixtures("shape")

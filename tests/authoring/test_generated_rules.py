@@ -12,7 +12,7 @@ from lakelogic_assets.authoring.landing import LandingPlan, Request
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.rules import row_rules
 from lakelogic_assets.project import Project, shipped_example
-from tests.public_data import Judged, judge
+from tests.public_data import Judged, judge, judge_sound
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,20 +20,41 @@ if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
 
 
-@pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+def example(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("example")
     for part in ("contracts", "resources", "partitions"):
         shutil.copytree(shipped_example() / part, root / part)
+    return Project(root)
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LAKELOGIC_VAR_LAKE", raising=False)
-        return judge(Project(root), spark, rows=150)
+        return judge(example(tmp_path_factory), spark, rows=150)
 
 
-def test_every_row_that_was_made_to_break_a_rule_is_held_back_by_it(judged: Judged) -> None:
+def test_of_sound_rows_no_contract_holds_one_back(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LAKELOGIC_VAR_LAKE", raising=False)
+    assert judge_sound(example(tmp_path_factory), spark, rows=60) == {}
+
+
+def test_every_row_that_was_made_to_break_a_rule_is_found_by_it(judged: Judged) -> None:
     assert judged.not_run == {}
-    assert len(judged.asked) > 40
+    assert len(judged.asked) > 60
     assert judged.let_through == {}
+
+
+def test_warnings_are_broken_too_and_hold_nothing_back(judged: Judged) -> None:
+    rules = [(contract, rule) for contract in judged.registry for rule in row_rules(contract)]
+    names = {f"{contract.table}: {rule.name}": rule.severity for contract, rule in rules}
+    warned = {rule for rule in judged.asked if names.get(rule, "error") != "error"}
+    assert {rule.partition(": ")[2] for rule in warned} == {
+        "email_not_null", "signup_date_lifecycle_window", "signup_not_after_change", "updated_at_plausible",
+        "cost_below_price", "sold_on_business_day", "policy_no_lifecycle_window",
+    }  # fmt: skip
 
 
 def test_every_row_that_was_not_made_to_break_a_rule_passes(judged: Judged) -> None:

@@ -43,13 +43,17 @@ def test_columns_held_against_literals_are_understood(sql: str, expected: list[t
         ("length(a) <= 3", [("a", "<=", (Decimal(3),), None, True)]),
         ("a RLIKE '^x'", [("a", "regex", ("^x",))]),
         ("day <= current_date()", [("day", "<=", ("now",))]),
+        ("a BETWEEN b AND 9", [("a", ">=", (), "b"), ("a", "<=", (Decimal(9),))]),
+        ("CAST(a AS DATE) BETWEEN b AND DATE_ADD(b, 1)", [("a", ">=", (), "b")]),
+        ("year(a) >= 2000", [("a", ">=", ("2000-01-01",))]),
+        ("year(a) <= 2000", [("a", "<", ("2001-01-01",))]),
     ],
 )
 def test_of_several_ways_to_pass_the_one_that_forbids_least_is_taken(sql: str, expected: list[tuple[Any, ...]]) -> None:
     assert list(demands(sql)) == [Comparison(*each) for each in expected]
 
 
-@pytest.mark.parametrize("sql", ["a + 1 > 0", "a BETWEEN b AND 9", "a IN (SELECT x FROM y)", "a >"])
+@pytest.mark.parametrize("sql", ["a + 1 > 0", "a BETWEEN b + 1 AND f(c)", "a IN (SELECT x FROM y)", "a >"])
 def test_everything_else_is_left_alone(sql: str) -> None:
     assert demands(sql) == ()
     assert ways(sql, holding=False) == ()

@@ -68,6 +68,7 @@ def is_good_order(row: dict[str, Any]) -> bool:
         and row["store_id"] in ("S001", "S002", "S003", "S004")
         and parses(datetime.fromisoformat, row["order_ts"])
         and parses(date.fromisoformat, row["business_date"])
+        and row["order_ts"][:10] >= row["business_date"]
     )
 
 
@@ -79,6 +80,8 @@ def is_good_customer(row: dict[str, Any]) -> bool:
         and row["country"] in ("DE", "AT", "CH", "NL", "FR")
         and parses(date.fromisoformat, row["signup_date"])
         and parses(datetime.fromisoformat, row["updated_at"])
+        and row["updated_at"] > "2000"
+        and "2006" < row["signup_date"] <= row["updated_at"][:10]
     )
 
 
@@ -124,9 +127,56 @@ def test_faults_come_from_the_rules_of_the_tables_downstream(registry: Registry)
         "country: unknown value (silver_crm_customers: country_accepted_values)",
         "segment: unknown value (silver_crm_customers: segment_accepted_values)",
         "signup_date: unparsable (silver_crm_customers: Type Mismatch)",
+        "updated_at: out of range (silver_crm_customers: updated_at_plausible)",
+        "email: missing (silver_crm_customers: email_not_null)",
+        "signup_date: out of range (silver_crm_customers: signup_date_lifecycle_window)",
+        "signup_date: out of range (silver_crm_customers: signup_not_after_change)",
         "updated_at: missing (silver_crm_customers: updated_at_required)",
         "duplicate row",
     }
+
+
+def test_a_copy_is_made_only_where_it_does_not_stop_the_whole_table(tmp_path: Path) -> None:
+    text = """
+version: 1.0.0
+info: {title: Things, table_name: silver_things}
+model: {fields: [{name: thing_id, type: string, required: true}]}
+source: {type: landing, path: lake/things, format: csv}
+quality: {dataset_rules: [{unique: thing_id}]}
+"""
+    (tmp_path / "silver_things.yaml").write_text(text)
+    registry = load_project(Project(tmp_path), {})
+    assert not {fault for fault in faults_of(registry, "silver_things") if fault.startswith("duplicate")}
+    (feed,) = plan_feeds(registry, list(registry)).values()
+    (why,) = plan_breaker(registry, feed, typed=False).unbroken.values()
+    assert why == "two rows of one key would keep the whole table from being published"
+
+    reported = text.replace("quality: {", "quality: {fail_pipeline_on_dataset_error: false, ")
+    (tmp_path / "silver_things.yaml").write_text(reported)
+    registry = load_project(Project(tmp_path), {})
+    assert "duplicate row (silver_things: thing_id_unique)" in faults_of(registry, "silver_things")
+
+
+def test_a_warning_is_broken_with_what_no_error_objects_to(tmp_path: Path) -> None:
+    (tmp_path / "silver_things.yaml").write_text("""
+version: 1.0.0
+info: {title: Things, table_name: silver_things}
+model: {fields: [{name: thing_id, type: string, required: true}, {name: size, type: int}, {name: made, type: date}]}
+source: {type: landing, path: lake/things, format: csv}
+quality:
+  row_rules:
+    - {name: small, sql: size <= 10, severity: warning}
+    - {name: not_huge, sql: size < 30}
+    - {name: there, sql: thing_id IS NOT NULL, severity: info}
+    - {name: new, sql: year(made) > 2019, severity: info}
+""")
+    registry = load_project(Project(tmp_path), {})
+    (feed,) = plan_feeds(registry, list(registry)).values()
+    breaker = plan_breaker(registry, feed, typed=False)
+    changes = {name: fault.changes[0].values for fault in breaker.faults for name in fault.noticed_by}
+    assert [int(value) for value in changes["silver_things: small"]] == [11]
+    assert changes["silver_things: new"] == ("2019-12-31", "2019-11-22")
+    assert breaker.unbroken == {"silver_things: there": "an error would hold such rows back"}
 
 
 def test_a_contract_that_reads_files_itself_is_its_own_judge(registry: Registry) -> None:

@@ -140,10 +140,7 @@ def _leaf(node: exp.Expr) -> Iterator[Comparison]:
         return
     subject = _subject(node.this)
     if isinstance(node, exp.Between):
-        low, high = _literal(node.args["low"]), _literal(node.args["high"])
-        if subject and low is not None and high is not None:
-            yield replace(subject, sign=">=", values=(low,))
-            yield replace(subject, sign="<=", values=(high,))
+        yield from _between(node, subject)
     elif isinstance(node, exp.In):
         values = tuple(_literal(each) for each in node.expressions)
         if subject and values and None not in values:
@@ -156,9 +153,35 @@ def _leaf(node: exp.Expr) -> Iterator[Comparison]:
         yield from _binary(node, _OPPOSITE[sign] if node.args.get("negate") else sign, subject)
 
 
+def _between(node: exp.Between, subject: Comparison | None) -> Iterator[Comparison]:
+    """Each bound by itself: one that is not understood leaves the other as it is."""
+    if subject is None:
+        return
+    signs: tuple[tuple[Sign, str], ...] = ((">=", "low"), ("<=", "high"))
+    for sign, bound in signs:
+        value, other = _literal(node.args[bound]), _subject(node.args[bound])
+        if value is not None:
+            yield replace(subject, sign=sign, values=(value,))
+        elif other and not other.of_length and not subject.of_length:
+            yield replace(subject, sign=sign, other=other.column)
+
+
+def _of_year(node: exp.Expr, sign: Sign, value: Any) -> Comparison | None:
+    """A year against a number says the same as its day against a first of January."""
+    if not isinstance(node, exp.Year):
+        return None
+    subject = _subject(node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this)
+    if subject is None or not isinstance(value, Decimal) or sign not in _ORDERED:
+        return None
+    first = f"{int(value) + (sign in ('>', '<=')):04}-01-01"
+    return replace(subject, sign=">=" if sign in (">", ">=") else "<", values=(first,))
+
+
 def _binary(node: exp.Expr, sign: Sign, subject: Comparison | None) -> Iterator[Comparison]:
     value, left = _literal(node.expression), _literal(node.this)
-    if subject and value is not None:
+    if of_year := _of_year(node.this, sign, value):
+        yield of_year
+    elif subject and value is not None:
         yield replace(subject, sign=sign, values=(value,))
     elif left is not None and sign in _MIRRORED:
         mirrored = _subject(node.expression)

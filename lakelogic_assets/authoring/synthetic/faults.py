@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakelogic_assets.authoring.synthetic.comparisons import UNKNOWN, Comparison, demands
+from lakelogic_assets.authoring.synthetic.copies import STOPS_ALL, why_unnoticed
 from lakelogic_assets.authoring.synthetic.feeds import deduplicated_by
 from lakelogic_assets.authoring.synthetic.hints import TIMES, is_number
-from lakelogic_assets.authoring.synthetic.rules import NOWHERE, broken_by
+from lakelogic_assets.authoring.synthetic.rules import NOWHERE, asked_by, broken_by
 from lakelogic_assets.authoring.synthetic.tracing import Trace, judges, trace_to_file, traces_to_file
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.quality import Unique
 from lakelogic_assets.contract.registry import Registry
-from lakelogic_assets.contract.rules import DatasetRule, RowRule, dataset_rules, row_rules
+from lakelogic_assets.contract.rules import RowRule, dataset_rules, row_rules
 from lakelogic_assets.contract.sql import expression_facts
 from lakelogic_assets.plan.synthetic import (
     Change,
@@ -33,6 +33,7 @@ from lakelogic_assets.plan.synthetic import (
 _BAD_NUMBERS: Final = ("n/a", "12,5 EUR", "many")
 _BAD_DAYS: Final = ("2026-13-45", "not a date", "00.00.0000")
 _SCHEMA: Final = "Type Mismatch"
+_HOURS_OF_A_DAY: Final = 24
 _TIMELY: Final = frozenset({">", ">=", "<", "<="})
 
 
@@ -56,42 +57,35 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
     contract = registry.contracts[feed.asset]
     protected = frozenset(_protected(registry, contract))
     found: list[Fault] = []
+    held: list[Fault] = []
     unbroken: dict[str, str] = {}
     doubled: list[str] = []
-    held_before: frozenset[tuple[str | None, str]] = frozenset()
     for judge in judges(registry, contract):
-        planner = _Planner(judge, contract, feed, protected, held_before)
+        planner = _Planner(judge, contract, feed, protected, frozenset((fault.column, fault.how) for fault in held))
+        holding: list[Fault] = [] if typed else list(planner.of_types())
         for rule in row_rules(judge):
             name = f"{judge.table}: {rule.name}"
             try:
-                found += planner.of_rule(rule, name)
+                made = planner.of_rule(rule, name)
             except _UnbreakableError as reason:
                 unbroken[name] = str(reason)
-        found += [] if typed else planner.of_types()
-        if judge.key == contract.key:
-            held_before = frozenset((fault.column, fault.how) for fault in found)
+                continue
+            found += made
+            holding += made if rule.severity == "error" else []
+        found += [fault for fault in holding if fault not in found]
+        held += holding if judge.key == contract.key else []
         for each in dataset_rules(judge):
             name = f"{judge.table}: {each.name}"
-            if _notices_copies(judge, contract, feed, each):
+            why = why_unnoticed(judge, contract, feed, each)
+            if why is None:
                 doubled.append(name)
             else:
-                unbroken[name] = "it is about all rows together"
+                unbroken[name] = why
     if not found:
         found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
-    if feed.key:
+    if feed.key and STOPS_ALL not in unbroken.values():
         found.append(Fault("duplicate row", noticed_by=tuple(doubled)))
     return Breaker(_merged(found), dict(_admitted(registry, contract, feed)), unbroken)
-
-
-def _notices_copies(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> bool:
-    """Whether a rule wants every key once and nothing removes a second one before."""
-    if not isinstance(rule.test, Unique) or judge.external_logic is not None:
-        return False  # a program makes the rows that such a rule is about
-    removing = (ops.Deduplicate, ops.DeduplicateByLatest)
-    steps = [*judge.transformations, *contract.transformations]
-    traced = (trace_to_file(judge, contract, name) for name in rule.columns)
-    in_file = all(each is not None and each.column in feed.by_name for each in traced)
-    return in_file and not any(isinstance(step.operation, removing) for step in steps)
 
 
 def _merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
@@ -126,8 +120,6 @@ class _Planner:
 
     def of_rule(self, rule: RowRule, name: str) -> list[Fault]:
         """A fault for every way to break the rule; raises where there is none."""
-        if rule.severity != "error":
-            raise _UnbreakableError(f"it is only {'a warning' if rule.severity == 'warning' else 'for information'}")
         faults: list[Fault] = []
         reasons: dict[str, None] = {}
         for way in broken_by(rule):
@@ -172,7 +164,9 @@ class _Planner:
         if comparison.other is not None:
             (other, *_) = self._file_columns(comparison.other, rule, comparison)
             step = {">": 1, "<": -1, "<>": 1}.get(comparison.sign, 0)
-            yield Change(columns[0].name, beyond=other.name, step=step)
+            # A moment moves by hours, and a day that is taken from it has to become another day.
+            hours = _HOURS_OF_A_DAY if columns[0].type == "DATE" and other.type != "DATE" else 1
+            yield Change(columns[0].name, beyond=other.name, step=step * hours)
             return
         # Of several columns the first that is filled counts; only all of them empty are empty.
         for column in columns if comparison.sign == "null" else columns[:1]:
@@ -194,7 +188,19 @@ class _Planner:
             raise _UnbreakableError(f"no value of `{column.name}` that its type can hold is known to break it")
         if None in kept and rule.null_passes:
             raise _UnbreakableError("it lets empty values pass")
+        if rule.severity != "error":
+            kept = tuple(value for value in kept if self._is_let_pass(value, comparison.column))
+            if not kept:
+                raise _UnbreakableError("an error would hold such rows back")
         return kept
+
+    def _is_let_pass(self, value: Any, column: str) -> bool:
+        """Whether no rule that holds rows back is known to object to the value as well."""
+        rules = [rule for rule in row_rules(self._judge) if rule.severity == "error" and column in rule.columns]
+        if value is None:
+            return all(rule.null_passes for rule in rules)
+        asked = [each for rule in rules for each in asked_by(rule) if each.column == column and each.other is None]
+        return all(each.holds(value) for each in asked)
 
     def _file_columns(self, name: str, rule: RowRule, comparison: Comparison) -> list[ColumnPlan]:
         traces = traces_to_file(self._judge, self._contract, name, rule.phase)

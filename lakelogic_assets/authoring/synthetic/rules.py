@@ -32,7 +32,8 @@ def broken_by(rule: RowRule) -> Ways:
     if isinstance(rule.test, forms.ReferentialIntegrity):
         return ((Comparison(rule.columns[0], "not in", (NOWHERE,)),),)
     if isinstance(rule.test, forms.LifecycleWindow):
-        field = rule.test.field if rule.test.window else None
+        # Long ago is before any window, and before the life of whatever the event belongs to.
+        field = rule.test.field if rule.test.window else rule.test.event_ts
         return ((Comparison(field, "<", (NOW,)),),) if field else ()
     return tuple((each.negated(),) for each in asked_by(rule))
 
