@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 from collections import Counter
@@ -114,3 +115,27 @@ def test_every_benchmark_that_can_be_named_is_there() -> None:
     known = import_module("benchmarks.__main__")
     files = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     assert {*known.ALWAYS, *known.WHEN_NAMED} <= files
+
+
+BARS = {
+    "engine": ["1 / 2.2", "1.1", "1.2", "1.25", "1.65", "2.0"],
+    "merge": ["1.3"],
+    "scd2": ["1.2"],
+    "dataset": ["1.3"],
+    "overhead": ["1.5"],
+    "location": ["1.5"],
+    "noop": ["3.0"],
+    "memory": ["1.2"],
+    "peers": ["1 / 5", "1.0", "2.5"],
+    "generate": ["3.0"],
+    "backfill": ["2 * rebuilt / len(days)"],
+}
+CLAIMS = {"noop": ["0"], "overhead": ["1"], "large": ["GIGABYTES"]}
+
+
+@pytest.mark.parametrize(("made", "at", "set_once"), [("Bar", 2, BARS), ("Claim", 2, CLAIMS)])
+def test_nobody_moves_a_bar_to_meet_it(made: str, at: int, set_once: dict[str, list[str]]) -> None:
+    for name, limits in set_once.items():
+        tree = ast.parse((ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8"))
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == made]
+        assert sorted(ast.unparse(call.args[at]) for call in calls) == limits, name

@@ -26,7 +26,7 @@ from lakelogic_assets.spark.quality.dataset_rules import judge
 from lakelogic_assets.spark.quality.joins import Reference
 from lakelogic_assets.spark.quality.one_pass import Stage, evaluate
 from lakelogic_assets.spark.rule_phases import RulePhases
-from lakelogic_assets.spark.schema import casts_for, conform, uncast_columns
+from lakelogic_assets.spark.schema import casts_for, conform, refused_columns, uncast_columns
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
 from lakelogic_assets.spark.tally import Tally, tallied
@@ -123,6 +123,7 @@ def evaluate_source(
     counted = watermark is not None or not _counts_itself(read, contract, rules)
     stages.append(evaluate(frame, rules.pre, scope, "pre", references(scope), corrupt, counted=counted))
     _refuse_violations(stages[-1], scope)
+    refused = refused_columns(stages[-1].unknown, contract)
     frame = split = stages[-1].good().drop(*([read.corrupt] if read.corrupt else []))
     frame = _stepped(frame, steps["post"], scope, stages, "post")
     rules = rules.before_logic(frame, contract)
@@ -131,7 +132,7 @@ def evaluate_source(
         frame = stages[-1].good()
     if contract.external_logic is not None:
         frame = _through_logic(frame, stages, scope, logic, rules)
-    frame = conform(frame, contract)
+    frame = conform(frame, contract, refused)
     newest = _newest(frame, contract)
     final = None
     if not counted:

@@ -34,6 +34,7 @@ from lakelogic_assets.spark.deadlines import Deadline
 from lakelogic_assets.spark.delivery import Batch, Run, deliver, discarding
 from lakelogic_assets.spark.destination import Destination, unsupported
 from lakelogic_assets.spark.driver import driver_of
+from lakelogic_assets.spark.empty_table import make_readable
 from lakelogic_assets.spark.evaluation import Evaluation, evaluate_source
 from lakelogic_assets.spark.external_logic import code_hash
 from lakelogic_assets.spark.failures import (
@@ -217,6 +218,7 @@ def _tried(run: Run, *, last: bool = False) -> RunReport:
         if batch is None:
             # What was held because of an upstream need not wait when that one has nothing for it after all.
             run.holds.release(run.scope.contract.key, run.request.window, exactly=run.request.window.is_full)
+            make_readable(run.scope, run.destination.target)
             return run.ended(replace(blank, status="no_new_data"))
         return _evaluated(run, batch, blank)
     except (*SparkFailure, RaceLostError) as error:

@@ -85,7 +85,6 @@ def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> 
     contract = scope.contract
     frame = frame.withColumns(
         {
-            names.ROW_ID_COLUMN: F.expr(f"hex(xxhash64({identity}))"),
             names.RAW_COLUMN: mask_map(column(names.RAW_COLUMN), contract),
             names.QUARANTINE_STATE_COLUMN: F.lit("active"),
             names.QUARANTINE_REPROCESSED_COLUMN: F.lit(False),
@@ -93,9 +92,10 @@ def _finished(frame: DataFrame, scope: Scope, read: SourceRead, window: str) -> 
             names.WINDOW_COLUMN: F.lit(window),
         }
     )
+    # Of what is shown: a hash of the values as they came would let anybody try out what was masked.
+    frame = mask(frame, contract, scope.spark).withColumn(names.ROW_ID_COLUMN, F.expr(f"hex(xxhash64({identity}))"))
     if not contract.quarantine.include_error_reason:
         frame = frame.drop(names.ERRORS_COLUMN, names.CATEGORIES_COLUMN)
-    frame = mask(frame, contract, scope.spark)
     row_source = column(SOURCE_COLUMN) if SOURCE_COLUMN in frame.columns else None
     stamped = stamp(frame, scope, row_source, read.name)
     return stamped.drop(*[name for name in stamped.columns if name.startswith(HIDDEN_PREFIX)])

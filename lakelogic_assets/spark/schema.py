@@ -173,7 +173,8 @@ def unknown_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     if not contract.model.fields:
         return ()  # without a model the source's own columns are the shape
     known = {name.casefold() for name in contract.model.by_name} | {n.casefold() for n in created_in(contract, "pre")}
-    known |= {name.casefold() for name in (*contract.lineage.columns.values(), *_kept_columns(contract))}
+    named = (*contract.lineage.columns.values(), *_kept_columns(contract), *steering_columns(contract))
+    known |= {name.casefold() for name in named}
     return tuple(
         name
         for name in frame.columns
@@ -181,7 +182,14 @@ def unknown_columns(frame: DataFrame, contract: Contract) -> tuple[str, ...]:
     )
 
 
-def conform(frame: DataFrame, contract: Contract) -> DataFrame:
+def refused_columns(unknown: Sequence[str], contract: Contract) -> frozenset[str]:
+    """Of the columns that nobody declares, those that the table must not get: rows with a value there are not good."""
+    if contract.policy.unknown_fields != "quarantine":
+        return frozenset()
+    return frozenset(name.casefold() for name in unknown) - {name.casefold() for name in created_in(contract, "post")}
+
+
+def conform(frame: DataFrame, contract: Contract, refused: frozenset[str] = frozenset()) -> DataFrame:
     """The final shape: declared columns first and in order, absent ones as typed NULL, extras kept or dropped.
 
     Casts are done and judged before; here every declared column already has its type or is absent.
@@ -204,7 +212,7 @@ def conform(frame: DataFrame, contract: Contract) -> DataFrame:
     kept = [
         column(name)
         for name in present.values()
-        if not drop_extras
+        if not (drop_extras or name.casefold() in refused)
         or name.casefold() in wanted_extras
         or name.startswith((names.ENGINE_PREFIX, HIDDEN_PREFIX, "_upstream"))
     ]
@@ -226,7 +234,7 @@ def steering_columns(contract: Contract) -> frozenset[str]:
 
 def transient_columns(contract: Contract) -> tuple[str, ...]:
     """Steering columns that are read and not stored."""
-    if contract.policy.unknown_fields != "drop":
+    if contract.policy.unknown_fields == "allow":
         return ()
     return tuple(sorted(name for name in steering_columns(contract) if name not in contract.model.by_name))
 

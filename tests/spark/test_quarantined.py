@@ -46,3 +46,15 @@ quality: {row_rules: [{name: positive, sql: id > 0}]}
     assert [row[1][0][0] for row in sandbox.target(text, "id", "parts")] == [7]
     (bad,) = quarantined(sandbox.processor(text).destination.quarantine, "orders", rows=5).rows
     assert bad["parts"] == [{"a b": 8}]
+
+
+def test_the_id_of_a_bad_row_tells_nothing_about_what_is_masked(sandbox: Sandbox) -> None:
+    text = """\
+model: {fields: [{name: id, type: int}, {name: phone, type: string, pii: true, masking: redact}]}
+quality: {row_rules: [{name: never, sql: id > 9}]}
+"""
+    sandbox.run(text, [(1, "555-0100"), (1, "555-0199"), (2, "555-0100")], "id int, phone string")
+    ids = sandbox.quarantine(text, "id", "_lakelogic_row_id")
+    assert [key for key, _ in ids] == [1, 1, 2]
+    assert ids[0] == ids[1]
+    assert ids[0][1] != ids[2][1]

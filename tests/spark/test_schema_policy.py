@@ -142,3 +142,30 @@ def test_stamps_of_upstream_that_a_contract_keeps_are_not_unknown(sandbox: Sandb
     rows, schema = [(1, "a", "r-7", "b")], "id int, v string, _lakelogic_run_id string, batch string"
     outcome = sandbox.validate(text, rows, schema)
     assert [(row["_src_lakelogic_run_id"], row["_src_batch"]) for row in outcome.good.collect()] == [("r-7", "b")]
+
+
+def test_a_column_that_nobody_declares_is_refused_with_its_rows_and_does_not_reach_the_table(sandbox: Sandbox) -> None:
+    text = TYPED % "int" + "server: {schema_policy: {evolution: strict, unknown_fields: quarantine}}\n"
+    text += "transformations: [{derive: {field: made, sql: v + 1}}]\nmaterialization: {strategy: append}\n"
+    assert sandbox.run(text, [("1",)], "v string").counts.good == 1
+    report = sandbox.run(text, [("2", None), ("3", "x")], "v string, surprise string")
+    assert (report.counts.good, report.counts.quarantined) == (1, 1)
+    assert sandbox.target(text, "v", "made") == [(1, 2), (2, 3)]
+    columns = sandbox.spark.read.format("delta").load(sandbox.processor(text).destination.target).columns
+    assert "surprise" not in columns
+    assert sandbox.quarantine(text, "v", "surprise") == [(3, "x")]
+
+
+def test_a_column_that_steers_a_merge_is_none_that_nobody_declares(sandbox: Sandbox) -> None:
+    text = """
+primary_key: [id]
+model: {fields: [{name: id, type: int}, {name: v, type: string}]}
+source: {type: landing, path: in, load_mode: cdc, cdc_op_field: op, cdc_delete_values: [D]}
+server: {schema_policy: {unknown_fields: quarantine}}
+materialization: {strategy: merge, soft_delete_column: ""}
+"""
+    assert sandbox.run(text, [(1, "a", "I"), (2, "b", "I")], "id int, v string, op string").counts.quarantined == 0
+    assert sandbox.run(text, [(1, None, "D")], "id int, v string, op string").counts.quarantined == 0
+    target = sandbox.processor(text).destination.target
+    assert sandbox.rows(target, "id", "v") == [(2, "b")]
+    assert "op" not in sandbox.spark.read.format("delta").load(target).columns

@@ -32,7 +32,7 @@ class Looks(Protocol):
 def select_files(scope: Looks, source: Source, path: str, boundary: Boundary) -> tuple[FileStat, ...]:
     """The files within the boundary, sorted by path."""
     files = landed_files(source, path, scope.lakehouse)
-    if not _looksbelow(source) and _asks_to_lookbelow(source) is None and has_folders_left_out(path):
+    if not _looks_below(source) and _asks_to_look_below(source) is None and has_folders_left_out(path):
         scope.warn(f"The folders below {path} are not read; `options: {{recursiveFileLookup: true}}` reads them too.")
     root = fixed_prefix(path)
     kept = [file for file in _without_archive(scope, source, files) if _is_new(file, boundary)]
@@ -43,18 +43,19 @@ def select_files(scope: Looks, source: Source, path: str, boundary: Boundary) ->
 def landed_files(source: Source, path: str, lakehouse: Lakehouse) -> list[FileStat]:
     """Every file that the source describes, whether or not it was read before."""
     pattern = source.pattern or (source.partition.file_pattern if source.partition else None)
-    files = list_files(path, pattern=pattern, recursive=_looksbelow(source))
+    files = list_files(path, pattern=pattern, recursive=_looks_below(source))
     refuse_strangers(files, lakehouse.may_read)
     return files
 
 
-def _asks_to_lookbelow(source: Source) -> bool | None:
+def _asks_to_look_below(source: Source) -> bool | None:
     return flag(option_texts(source.options), "recursiveFileLookup")
 
 
-def _looksbelow(source: Source) -> bool:
-    asked = _asks_to_lookbelow(source)
-    return bool(asked) or (asked is None and source.partition is not None)
+def _looks_below(source: Source) -> bool:
+    asked = _asks_to_look_below(source)
+    tells_folders = source.partition is not None or "/" in (source.pattern or "")
+    return bool(asked) or (asked is None and tells_folders)
 
 
 def _is_new(file: FileStat, boundary: Boundary) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 
@@ -17,16 +16,9 @@ from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources.given import moved_into
 from lakelogic_assets.spark.transformations.expressions import refusing, safe
+from lakelogic_assets.spark.transformations.forgiving import forgiving
 from lakelogic_assets.spark.transformations.shape import hidden
 
-_FORGIVING = {
-    "cast": "TRY_CAST",
-    "to_date": "try_to_date",
-    "to_timestamp": "try_to_timestamp",
-    "to_number": "try_to_number",
-    "element_at": "try_element_at",
-}
-_CASTING = re.compile(rf"\b(?:{'|'.join(_FORGIVING)})\s*\(", re.I)
 _RANK = re.compile(r"_w(_\d+)?")
 _GENERATORS = re.compile(r"\b(pos)?explode(_outer)?\s*\(|\binline(_outer)?\s*\(|\bstack\s*\(|\bjson_tuple\s*\(", re.I)
 
@@ -46,26 +38,6 @@ def run_sql(frame: DataFrame, text: str, scope: Scope) -> DataFrame:
     except (AnalysisException, ParseException) as error:
         reason = str(error).strip().splitlines()[0]
         raise EngineError(f"A `sql` step of {scope.contract.table} cannot run: {reason[:300]}") from error
-
-
-def forgiving(text: str) -> str:
-    """The query with casts that give NULL for a value they cannot take, as single expressions do.
-
-    A query has no row to blame: one bad value would end the run of all the others. Only names of functions are
-    replaced, token by token; what else raises, such as a division by zero, still does.
-    """
-    import sqlglot
-
-    if not _CASTING.search(text):
-        return text
-    tokens = sqlglot.tokenize(text, read="spark")
-    made, end = [], 0
-    for token, following in itertools.pairwise(tokens):
-        found = _FORGIVING.get(token.text.lower())
-        if found and following.text == "(" and token.token_type.name not in ("STRING", "IDENTIFIER"):
-            made += [text[end : token.start], found]
-            end = token.end + 1
-    return "".join([*made, text[end:]])
 
 
 def _without_ranks(frame: DataFrame, text: str) -> DataFrame:
