@@ -102,6 +102,8 @@ def _rebuilt(lake: Lake, days: Sequence[date], count: int) -> Sample:
         "rows that differ": sum(differing(before, lake.rows()).values()),
         "landing files read": touched.landing_files,
         "scans of tables": touched.scans,
+        "scans for keys of a merge": touched.key_scans,
+        "scans of times that are text": touched.text_scans,
         "files rewritten": touched.commit_paths,
         **{name: len(found) for name, found in zip(_STRANGE, strange, strict=True)},
         "strange": [each for found in strange for each in found][:50],

@@ -28,7 +28,7 @@ from lakelogic_assets.spark.pipeline import Done, Pipeline
 from lakelogic_assets.spark.reprocessing import run_to_the_end
 from lakelogic_assets.spark.workspace import Workspace
 
-ROWS, INVALID = 12, 0.05
+ROWS, INVALID = 24, 0.04
 WITH_BAD_ROWS = "bronze_pos_orders"
 _ENGINE = "_lakelogic_"
 

@@ -115,8 +115,12 @@ def post_created(contract: Contract) -> frozenset[str]:
 
 def engine_columns(contract: Contract) -> frozenset[str]:
     """Columns that no row needs to bring: the strategy and lineage add them, or they are generated and no step is."""
-    added = {*contract.injected_columns, *contract.lineage.columns.values()}
-    return generated_columns(contract) | added
+    return generated_columns(contract) | added_columns(contract)
+
+
+def added_columns(contract: Contract) -> frozenset[str]:
+    """Columns that writing the table adds: those of the strategy and of lineage."""
+    return frozenset((*contract.injected_columns, *contract.lineage.columns.values()))
 
 
 def generated_columns(contract: Contract) -> frozenset[str]:

@@ -167,14 +167,14 @@ def _since_watermark(scope: Scope, source: Source, destination: Destination, str
     unchanged = states and newest is not None and states[0].get("version") == newest
     if unchanged and _is_of(states[0], source_id) and not source.lookback:
         return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
-    if source.watermark_date_parts and not source.watermark_field:
+    repeats = scope.contract.materialization.strategy != "append"
+    if source.watermark_date_parts and not source.watermark_field and (repeats or source.lookback):
         return _since_parts(scope, source, destination, place)
     name = source.watermark_field or _default_cursor(scope, source, place)
     if name is None:
-        return _without_cursor(scope, source, destination, place)
+        return _without_cursor(scope, source, destination, place, has_run=bool(states))
     logged = strategy == "pipeline_log"
     value = _last_known(states, "value") if logged else _highest(scope, destination, source, (name,), column(name))
-    repeats = scope.contract.materialization.strategy != "append"
     if value is None and states and not (logged or repeats):
         # The target does not keep the column, and what it has would be appended once more.
         return _since_version(scope, source, destination, place)
@@ -198,9 +198,15 @@ def _default_cursor(scope: Scope, source: Source, place: str) -> str | None:
 _KINDS = {"delta": delta_log.is_table, parquet_table.FORMAT: parquet_table.is_table}
 
 
-def _without_cursor(scope: Scope, source: Source, destination: Destination, place: str) -> Decision:
+def _without_cursor(scope: Scope, source: Source, destination: Destination, place: str, *, has_run: bool) -> Decision:
     """No column tells new rows from old ones; the versions of a table do, where it has any."""
-    versioned = delta_log.is_table(place) and not source.lookback
+    appends = scope.contract.materialization.strategy == "append"
+    versioned = delta_log.is_table(place) and (appends or not source.lookback)
+    if appends and has_run and not versioned:
+        raise EngineError(
+            f"Nothing tells which rows of {source.path} are new, and all of them would be appended once more: name a "
+            "column of it in `source.watermark_field`."
+        )
     how = "what is new is told by the versions of the table" if versioned else "every run reads all of it"
     scope.warn(
         f"{source.path} has no `{names.PROCESSED_AT_COLUMN}` and the contract no `source.watermark_field`: {how}."
@@ -211,16 +217,17 @@ def _without_cursor(scope: Scope, source: Source, destination: Destination, plac
 
 
 def _since_parts(scope: Scope, source: Source, destination: Destination, place: str) -> Decision:
-    """Days after the newest of the target, of a date that is spread over columns; the newest day may have grown."""
+    """Days from the newest of the target on, of a date that is spread over columns: the newest may have grown.
+
+    Not for rows that are appended: those of the newest day would be there twice, or what came to it since would not be.
+    """
     day, named = date_of_parts(source), _parts(source)
     newest = None if day is None else _highest(scope, destination, source, tuple(named.values()), day)
     if day is None or newest is None:
         # No run has brought a day, or the target does not keep what says it.
         return _since_version(scope, source, destination, place)
     first = newest - timedelta(seconds=period_seconds(source.lookback) or 0) if source.lookback else newest
-    includes = source.lookback is not None or scope.contract.materialization.strategy != "append"
-    test = day >= F.lit(first) if includes else day > F.lit(first)
-    return Decision(Boundary(where=(test,)), reason=f"days {'from' if includes else 'after'} {first}")
+    return Decision(Boundary(where=(day >= F.lit(first),)), reason=f"days from {first}")
 
 
 def _now_at(place: str | None) -> tuple[int | None, str | None]:

@@ -81,8 +81,6 @@ class Batch:
     read: SourceRead
     decision: Decision
     attempt: Attempt
-    withdrawn: bool = False
-    """Whether the files were all taken back, so that there is nothing to evaluate."""
 
 
 def deliver(run: Run, batch: Batch, evaluation: Evaluation, prepared: Prepared, draft: RunReport) -> RunReport:

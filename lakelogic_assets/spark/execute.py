@@ -263,7 +263,7 @@ def _next_batch(run: Run) -> Batch | None:
         if decision.nothing_new:
             return None
         read = _read(run, decision)
-    is_empty = request.frame is None and read.snapshot.is_empty and not _may_be_empty(scope.contract)
+    is_empty = read.snapshot.is_empty and not _may_be_empty(scope.contract)
     takes_back = may_be_withdrawn(request, scope.contract)
     if is_empty and not takes_back:
         return None
@@ -275,10 +275,12 @@ def _next_batch(run: Run) -> Batch | None:
     _refuse_repetition(run, app)
     asked = read_window(scope.contract, request.window)
     former = FormerRuns(run.destination.run_log, scope.contract, asked, read.snapshot, takes_back)
-    attempt = Attempt(request.window, name, app, generation, reprocess=request.reprocess, former=former)
+    attempt = Attempt(
+        request.window, name, app, generation, reprocess=request.reprocess, former=former, withdrawn=is_empty
+    )
     if is_empty and not was_written(scope, attempt, read.snapshot.description):
         return None
-    return Batch(read, decision, attempt, withdrawn=is_empty)
+    return Batch(read, decision, attempt)
 
 
 def _refuse_repetition(run: Run, app: str) -> None:
@@ -320,7 +322,7 @@ def _window_name(run: Run, read: SourceRead) -> str:
 
 
 def _middle(run: Run, batch: Batch) -> Evaluation:
-    if batch.withdrawn:
+    if batch.attempt.withdrawn:
         return nothing_left(run.scope, run.destination.target)
     return evaluate_source(batch.read, run.scope, run.request.external_logic, watermark=batch.decision.watermark)
 
@@ -338,7 +340,7 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
                 raise SourceChangedError(f"{batch.read.name} has other rows than it had when it was listed; run again.")
             counts = Counts(source, good, bad, source - good - bad)
             warn_of_growth(scope, counts)
-            found = _findings(run, batch, evaluation)
+            found = _findings(batch, evaluation)
             judged = judge_run(scope, run.request, destination, found, counts, outcomes)
         draft = replace(
             _draft(run, blank, batch, evaluation, counts, outcomes, judged),
@@ -349,10 +351,10 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
     return deliver(run, batch, evaluation, prepared, draft)
 
 
-def _findings(run: Run, batch: Batch, evaluation: Evaluation) -> SchemaFindings:
+def _findings(batch: Batch, evaluation: Evaluation) -> SchemaFindings:
     """What is unusual about the source; where nothing was read, the columns are only ours."""
-    came = run.request.frame is not None or not batch.read.snapshot.is_empty
-    return replace(schema_findings(evaluation), types=arrived_types(batch.read) if came else {})
+    nothing_came = batch.read.snapshot.is_empty
+    return replace(schema_findings(evaluation), types={} if nothing_came else arrived_types(batch.read))
 
 
 def _draft(

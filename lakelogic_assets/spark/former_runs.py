@@ -15,7 +15,9 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.run_log import DATA_CAME, standing_reports
 from lakelogic_assets.spark.sources.layout import DateLayout, span_of
+from lakelogic_assets.spark.sources.selection import below
 from lakelogic_assets.spark.sources.snapshot import FileStat, SourceSnapshot, files_of
+from lakelogic_assets.spark.tables import fixed_prefix
 from lakelogic_assets.spark.windows import is_cut_by_place
 
 BATCH: Final = "batch:"
@@ -55,9 +57,10 @@ class FormerRuns:
         if not self.takes_back or layout is None:
             return frozenset()
         folders, span = DateLayout(layout.format), span_of(self.window.local_start, self.window.local_end)
-        here = {file.path for file in self.snapshot.files}
+        here, root = {file.path for file in self.snapshot.files}, fixed_prefix(self.snapshot.description)
         read = {file for _, former in self._others for file in self._read_by(former)[1] or ()}
-        return frozenset(file for file in read if file.path not in here and folders.admits(file.path, span))
+        gone = (file for file in read if file.path not in here)
+        return frozenset(file for file in gone if folders.admits(below(file.path, root), span))
 
     @cached_property
     def within(self) -> tuple[str, ...]:
@@ -73,7 +76,10 @@ class FormerRuns:
     def _holds_all_of(self, former: dict[str, Any]) -> bool:
         window, files = self._read_by(former)
         if window.is_full:
-            return files is not None and bool(files) and files <= self._gone.union(self.snapshot.files)
+            # Of a file, a window of a value means some rows alone.
+            if self.window.values or not files:
+                return False
+            return files <= self._gone.union(self.snapshot.files)
         return not self.window.is_full and self.window.covers(window)
 
     def _touches(self, former: dict[str, Any]) -> bool:

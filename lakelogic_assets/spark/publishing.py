@@ -50,6 +50,8 @@ class Attempt:
     """Whether rows of the window that the source no longer has give way too, where rows are merged by key."""
     former: FormerRuns | None = None
     """The runs that have read some of the same, for tables in which no column tells."""
+    withdrawn: bool = False
+    """The window's files were all taken back, so there is nothing to read any more."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _held(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str, a
         options["replaceWhere"] = where
     elif mode == "Overwrite" and _brings_partitions(contract):
         options["partitionOverwriteMode"] = "dynamic"
-    properties = {**table_properties(rows), **declared_properties(contract)}
+    properties = {**table_properties(rows), **declared_properties(contract, rows)}
     held = driver_of(scope.spark).hold(
         rows,
         target,
@@ -163,7 +165,7 @@ def _staged(evaluation: Evaluation, scope: Scope, read: SourceRead, target: str,
             raise TableGoneError(f"{target} was removed while it was written; run again to make it anew.")
         batch = described(finished(staged, scope, read), contract)
         txn = Txn(attempt.app, attempt.generation, metadata)
-        properties = {**table_properties(batch), **declared_properties(contract)}
+        properties = {**table_properties(batch), **declared_properties(contract, batch)}
         if contract.materialization.strategy == "scd2":
             result = apply_scd2(
                 scope.spark, batch, target, contract, txn=txn, run_timestamp=scope.started_at, properties=properties
@@ -202,7 +204,7 @@ def _given_up(scope: Scope, target: str, attempt: Attempt, read: SourceRead) -> 
     # Else a row of the window may lie in another window of the source.
     cut = cut_column(scope.contract, attempt.window, types_of(read.frame)) if scope.contract.source else None
     if (cut or "").casefold() != named.casefold():
-        if read.snapshot.is_empty:
+        if attempt.withdrawn:
             _warn_that_rows_stay(scope, attempt)
         return None
     there = types_of(scope.spark.read.format("delta").load(target))
@@ -249,7 +251,7 @@ def _write_mode(
     types = {name: kind for name, kind in types_of(rows).items() if name in there}
     if materialization.strategy != "append":
         where = window_sql(types, time_candidates(contract, window), window)
-        if where is None and read.snapshot.is_empty and not window.is_full:
+        if where is None and attempt.withdrawn:
             _warn_that_rows_stay(scope, attempt)
             return "Append", None
         return "Overwrite", where
@@ -293,7 +295,13 @@ def _of_others(scope: Scope, attempt: Attempt, types: Mapping[str, str], read: S
             "column of time are replaced. With `lineage: {enabled: true}` rows say which file they came from."
         )
         tests.append(by_time)
-    return " OR ".join(f"({test})" for test in tests) or None
+    if not tests:
+        return None
+    of_the_value = [window_sql(types, (), Window(window.key, values=window.values))] if window.values else []
+    if None in of_the_value:
+        scope.warn(f"The table has no column that tells the rows of {window.key}, so those of other runs stay.")
+        return None
+    return " AND ".join(f"({test})" for test in (" OR ".join(f"({test})" for test in tests), *of_the_value))
 
 
 def _was_written(target: str, attempt: Attempt) -> bool:
@@ -371,14 +379,17 @@ def described(rows: DataFrame, contract: Contract) -> DataFrame:
     )
 
 
-def declared_properties(contract: Contract) -> dict[str, str]:
+def declared_properties(contract: Contract, rows: DataFrame) -> dict[str, str]:
     """Table properties of the contract; statistics leave out personal data, which would outlive its deletion."""
     declared = contract.materialization.table_properties or {}
     properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in declared.items()}
     if contract.materialization.compaction and contract.materialization.compaction.auto:
         properties.setdefault("delta.autoOptimize.autoCompact", "true")
     if any(field.is_personal for field in contract.model.fields) and "delta.dataSkippingStatsColumns" not in properties:
-        properties["delta.dataSkippingStatsColumns"] = ",".join(_without_personal_data(contract)[:32])
+        # A rebuilt day finds its files by the one, and who reads what is new by the other.
+        stamps = [name for name in (names.WINDOW_COLUMN, names.PROCESSED_AT_COLUMN) if name in rows.columns]
+        measured = (*_without_personal_data(contract)[: 32 - len(stamps)], *stamps)
+        properties["delta.dataSkippingStatsColumns"] = ",".join(measured)
     return properties
 
 

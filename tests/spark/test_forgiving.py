@@ -26,6 +26,20 @@ from lakelogic_assets.spark.transformations.forgiving import forgiving
         ("SELECT date(a)::string FROM s", "SELECT TRY_CAST(TRY_CAST(a AS DATE) AS string) FROM s"),
         ("SELECT 'a::int', `a::int` FROM s", "SELECT 'a::int', `a::int` FROM s"),
         ("SELECT '(' || a::int, ')' FROM s", "SELECT '(' || TRY_CAST(a AS int), ')' FROM s"),
+        ("SELECT split(a, '-')[1]::int FROM s", "SELECT TRY_CAST(split(a, '-')[1] AS int) FROM s"),
+        ("SELECT m['a']['b']::int FROM s", "SELECT TRY_CAST(m['a']['b'] AS int) FROM s"),
+        ("SELECT f(x).y::int, (a).b::int FROM s", "SELECT TRY_CAST(f(x).y AS int), TRY_CAST((a).b AS int) FROM s"),
+        ("SELECT DATE '2026-01-01'::timestamp", "SELECT DATE '2026-01-01'::timestamp"),
+        ("SELECT -1::int, .5::int, 5L::int", "SELECT -TRY_CAST(1 AS int), .5::int, TRY_CAST(5L AS int)"),
+        ("SELECT CASE WHEN a THEN b END::int FROM s", "SELECT CASE WHEN a THEN b END::int FROM s"),
+        (
+            "SELECT CAST(x AS STRUCT<a DECIMAL(9, 2), b: DECIMAL(4, 2)>) FROM s",
+            "SELECT TRY_CAST(x AS STRUCT<a DECIMAL(9, 2), b: DECIMAL(4, 2)>) FROM s",
+        ),
+        (
+            "SELECT s.* FROM s WHERE x IN ('a') AND b::int = 1",
+            "SELECT s.* FROM s WHERE x IN ('a') AND TRY_CAST(b AS int) = 1",
+        ),
         ("SELECT sum(a) OVER (ORDER BY b)::int FROM s", "SELECT sum(a) OVER (ORDER BY b)::int FROM s"),
     ],
 )

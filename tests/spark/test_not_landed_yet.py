@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.audit import audit
 
@@ -98,3 +99,57 @@ def test_a_pattern_with_folders_finds_files_below(sandbox: Sandbox) -> None:
     (sandbox.folder / "landed" / "2026" / "02" / "rows.csv").write_text("id,name\n7,Bo\n", encoding="utf-8")
     land(sandbox, "landed", "id,name\n1,Ada\n")
     assert sandbox.processor(text, "feed").run().counts.good == 2
+
+
+STEERED = """
+primary_key: [id]
+model: {fields: [{name: id, type: int}, {name: name, type: string}]}
+source: {type: landing, path: landed, format: csv, load_mode: cdc, cdc_op_field: op, cdc_timestamp_field: at}
+server: {schema_policy: {unknown_fields: drop}}
+materialization: {strategy: merge}
+"""
+TRACKED = """
+natural_key: [id]
+model: {fields: [{name: id, type: int}, {name: name, type: string}]}
+source: {type: landing, path: landed, format: csv}
+materialization: {strategy: scd2, scd2: {timestamp_field: at, track_columns: [name]}}
+"""
+ROWS = "id,name,op,at\n1,Ada,I,2026-02-03 10:00:00\n"
+
+
+@pytest.mark.parametrize("text", [STEERED, TRACKED], ids=["cdc", "scd2"])
+@pytest.mark.parametrize("window", [FULL, Window.day("2026-02-03")], ids=str)
+def test_a_feed_whose_rows_bring_more_than_is_declared_is_waited_for(
+    sandbox: Sandbox, text: str, window: Window
+) -> None:
+    processor = sandbox.processor(text, "feed")
+    assert processor.run(window=window).status == "no_new_data"
+    assert not delta_log.is_table(processor.destination.target)
+    land(sandbox, "landed", ROWS)
+    assert sandbox.processor(text, "feed").run(window=window).counts.good == 1
+
+
+def test_a_strict_table_whose_steps_make_more_than_is_declared_is_made_by_its_first_rows(sandbox: Sandbox) -> None:
+    text = feed("append") + (
+        "server: {schema_policy: {evolution: strict, unknown_fields: quarantine}}\n"
+        "transformations: [{derive: {field: twice, sql: id * 2}}]\n"
+    )
+    assert sandbox.processor(text, "feed").run().status == "no_new_data"
+    for rows in ("id,name\n1,Ada\n", "id,name\n1,Ada\n2,Bo\n"):
+        land(sandbox, "landed", rows)
+        assert sandbox.processor(text, "feed").run().status == "success"
+    target = sandbox.processor(text, "feed").destination.target
+    assert set(sandbox.rows(target, "id", "twice")) == {(1, 2), (2, 4)}
+
+
+def test_the_unknown_member_comes_with_the_first_rows_and_their_stamps(sandbox: Sandbox) -> None:
+    text = feed("scd2").replace("track_columns: [name]}", "track_columns: [name], unknown_member: {enabled: true}}")
+    text += "lineage: {enabled: true}\n"
+    processor = sandbox.processor(text, "feed")
+    assert processor.run().status == "no_new_data"
+    assert sandbox.rows(processor.destination.target, "id") == []
+    land(sandbox, "landed", "id,name\n1,Ada\n")
+    sandbox.processor(text, "feed").run()
+    stamped = sandbox.rows(processor.destination.target, "_lakelogic_processed_at")
+    assert len(stamped) == 2
+    assert (None,) not in stamped

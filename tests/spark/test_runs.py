@@ -272,3 +272,17 @@ def test_a_source_that_is_not_read_here_takes_the_rows_it_is_given(sandbox: Sand
     assert sandbox.run(text, ROWS, SCHEMA).status == "success"
     with pytest.raises(EngineError, match="reads from `bigquery`, which is not supported"):
         sandbox.processor(text).run()
+
+
+def test_logic_that_makes_its_own_rows_overwrites_them_in_every_window(sandbox: Sandbox) -> None:
+    (sandbox.folder / "made.py").write_text("def run(df, **_):\n    return [{'id': 1}, {'id': 2}]\n", encoding="utf-8")
+    text = """
+model: {fields: [{name: id, type: int}]}
+source: {type: landing, path: nothing, format: csv}
+external_logic: {type: python, path: made.py}
+materialization: {strategy: overwrite}
+"""
+    for day in ("2026-02-03", "2026-02-04", "2026-02-03"):
+        report = sandbox.processor(text).run(window=Window.day(day))
+        assert not [warning for warning in report.warnings if "they stay" in warning]
+    assert sandbox.target(text, "id") == [(1,), (2,)]

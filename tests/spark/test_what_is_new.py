@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from lakelogic_assets.errors import EngineError
+
 if TYPE_CHECKING:
     from tests.spark.conftest import Sandbox
 
@@ -14,7 +18,13 @@ CONTRACTS = {
     + "materialization: {strategy: append}\nsource: {type: delta, path: PATH, load_mode: incremental}\n",
     "feed": MERGE + "load_mode: cdc, cdc_timestamp_field: at}\n",
     "parts": MERGE + "load_mode: incremental, watermark_date_parts: [y, m]}\n",
+    "parts appended": MODEL
+    + "materialization: {strategy: append}\n"
+    + "source: {type: delta, path: PATH, load_mode: incremental, watermark_date_parts: [y, m]}\n",
+    "looking back": MODEL
+    + "materialization: {strategy: append}\nsource: {type: delta, path: PATH, load_mode: incremental, lookback: 3d}\n",
 }
+BY_VERSION = {"versions", "parts appended", "looking back"}
 
 
 def test_a_table_without_a_stamp_is_read_on_from_where_the_last_run_came_to(sandbox: Sandbox) -> None:
@@ -26,12 +36,27 @@ def test_a_table_without_a_stamp_is_read_on_from_where_the_last_run_came_to(sand
         for name, text in texts.items():
             report = sandbox.processor(text, name).run()
             read[name] += (report.counts.source,)
-            assert any("versions of the table" in warning for warning in report.warnings) == (name == "versions")
+            assert any("versions of the table" in warning for warning in report.warnings) == (name in BY_VERSION)
     # Rows of the very last moment or day are read again, as some of it may have come after the run that saw it.
-    assert read == {"versions": (2, 2), "feed": (2, 2), "parts": (2, 2)}
+    assert read == dict.fromkeys(texts, (2, 2))
     found = {
         name: [row[0] for row in sandbox.rows(sandbox.processor(text, name).destination.target, "id")]
         for name, text in texts.items()
     }
-    assert found == {"versions": [1, 2, 3, 4], "feed": [1, 2, 3], "parts": [1, 2, 3]}
+    assert found == {name: [1, 2, 3, 4] if name in BY_VERSION else [1, 2, 3] for name in texts}
     assert all(sandbox.processor(text, name).run().status == "no_new_data" for name, text in texts.items())
+
+
+def test_plain_files_that_do_not_tell_what_is_new_are_appended_once_and_then_refused(sandbox: Sandbox) -> None:
+    upstream = MODEL + 'materialization: {strategy: overwrite, format: parquet, target_path: "table:shop.up"}\n'
+    text = MODEL + (
+        'materialization: {strategy: append}\nsource: {type: table, path: "table:shop.up", load_mode: incremental}\n'
+    )
+    rows = [(1, 10, 2026, 1), (2, 20, 2026, 2)]
+    for count in (1, 2):
+        sandbox.processor(upstream, "up").run(sandbox.frame(rows[:count], "id int, at int, y int, m int"))
+        if count == 1:
+            assert sandbox.processor(text).run().counts.good == 1
+    with pytest.raises(EngineError, match=r"source\.watermark_field"):
+        sandbox.processor(text).run()
+    assert sandbox.target(text, "id") == [(1,)]

@@ -50,6 +50,23 @@ def test_a_window_of_a_day_and_a_value_reads_and_replaces_only_that(sandbox: San
     assert sandbox.quarantine(PARTITION, "id") == [(100,), (102,), (151,)]
 
 
+def test_a_window_of_a_value_leaves_what_a_full_run_has_brought_of_other_values(sandbox: Sandbox) -> None:
+    text = """
+model: {fields: [{name: id, type: int}, {name: region, type: string}]}
+source: {type: landing, path: in, format: csv, partition: {format: "%Y-%m-%d"}}
+materialization: {strategy: append}
+"""
+    folder = sandbox.folder / "in" / "2026-02-03"
+    folder.mkdir(parents=True)
+    (folder / "rows.csv").write_text("id,region\n1,eu\n2,us\n")
+    sandbox.processor(text).run()
+    (folder / "rows.csv").write_text("id,region\n1,eu\n2,us\n3,eu\n")
+    assert sandbox.processor(text).run(window=of_region("2026-02-03", "eu")).counts.good == 2
+    found = sandbox.target(text, "id", "region")
+    assert (2, "us") in found
+    assert {row for row in found if row[1] == "eu"} == {(1, "eu"), (3, "eu")}
+
+
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
 def test_a_column_of_dates_is_cut_by_the_days_of_the_windows_zone(sandbox: Sandbox, zone: str) -> None:
     land(sandbox)

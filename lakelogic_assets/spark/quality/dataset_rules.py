@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.contract import quality as forms
-from lakelogic_assets.contract.columns import engine_columns, generated_columns
+from lakelogic_assets.contract.columns import added_columns, engine_columns
 from lakelogic_assets.contract.rules import DatasetRule
 from lakelogic_assets.contract.sql import current_frame, expression_facts, is_query, to_spark
 from lakelogic_assets.report.run import DatasetRuleOutcome
@@ -43,7 +43,7 @@ def judge(
     `measured_on` are the same rows with an observation on them: they are run through even if no rule needs it.
     Rows `as_stored` have the columns that the engine adds.
     """
-    engine = sorted((generated_columns if as_stored else engine_columns)(scope.contract))
+    engine = sorted(engine_columns(scope.contract) - (added_columns(scope.contract) if as_stored else frozenset()))
     outcomes: dict[str, DatasetRuleOutcome] = {}
     measured: dict[str, tuple[DatasetRule, Column]] = {}
     for rule in rules:

@@ -13,7 +13,12 @@ def read_given(scope: Scope, frame: DataFrame) -> SourceRead:
     """The frame, moved into the run's own session so that its SQL sees it."""
     moved = moved_into(scope, frame)
     return SourceRead(
-        moved, "frame", SourceSnapshot(description="frame", listed=False), rereadable=True, row_source=None, corrupt=None
+        moved,
+        "frame",
+        SourceSnapshot(description="frame", listed=False),
+        rereadable=True,
+        row_source=None,
+        corrupt=None,
     )
 
 

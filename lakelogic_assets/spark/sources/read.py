@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import and_
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
@@ -43,9 +45,7 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     if source is None or not source.path:
         raise SourceError(f"{scope.contract.table} does not say where it reads from: write `source.path`.")
     read = _table(scope, source, boundary) or _files(scope, source, source.path, boundary)
-    frame = flattened(read.frame, source.flatten_nested, read.name)
-    frame = _projected(frame, needed_columns(scope.contract))
-    frame = _filtered(frame, source, boundary)
+    frame = _projected(_rows(read, source, boundary), needed_columns(scope.contract))
     has_files = SOURCE_PATH in frame.columns
     is_whole = not boundary.where and boundary.window is None and not source.partition_filters
     return SourceRead(
@@ -57,6 +57,19 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
         corrupt=CORRUPT if CORRUPT in frame.columns else None,
         rows=read.rows if is_whole else None,
     )
+
+
+def _rows(read: SourceRead, source: Source, boundary: Boundary) -> DataFrame:
+    """The rows within the boundary, flattened.
+
+    To tell what is in a text every row of it is read, so rows go before, unless what they are judged by is in there.
+    """
+    if source.flatten_nested:
+        with contextlib.suppress(AnalysisException, SourceError):
+            few = _filtered(read.frame, source, boundary)
+            _ = few.schema
+            return flattened(few, source.flatten_nested, read.name)
+    return _filtered(flattened(read.frame, source.flatten_nested, read.name), source, boundary)
 
 
 def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | None:
@@ -112,6 +125,7 @@ def _files(scope: Scope, source: Source, path: str, boundary: Boundary) -> Sourc
 
 def _cut_by(source: Source, boundary: Boundary) -> Iterator[str]:
     """The columns that the source has to have, whether or not the contract declares them."""
+    yield from boundary.cut_by
     parts = source.watermark_date_parts or ()
     yield from parts.values() if isinstance(parts, dict) else parts
     yield from source.partition_filters

@@ -19,11 +19,11 @@ _FORGIVING: Final = {
 }
 _TYPES: Final = frozenset("date timestamp tinyint smallint int bigint float double decimal boolean".split())
 _CASTING: Final = re.compile(rf"\b(?:{'|'.join((*_FORGIVING, *_TYPES))})\s*\(|::", re.I)
-_OPENS: Final = {"(": ")", "[": "]"}
-_CLOSES: Final = {")": "(", "]": "["}
-_NO_FUNCTIONS: Final = frozenset(
+_OPENS: Final = ("(", "[")
+_CLOSES: Final = (")", "]")
+_KEYWORDS: Final = frozenset(
     "and or not in is when then else case select where on by between like ilike rlike regexp having from distinct as"
-    " over filter values using union all except intersect qualify div join with lateral limit any some exists".split()
+    " using values union all except intersect qualify div join with lateral limit any some exists".split()
 )
 
 
@@ -34,15 +34,21 @@ class _Edit(NamedTuple):
 
 
 def forgiving(text: str) -> str:
-    """The same query, none of whose casts raises."""
-    import sqlglot
-
+    """The same query, none of whose casts raises; as it is where it could not be read any more."""
     if not _CASTING.search(text):
         return text
+    made = _rewritten(text)
+    return made if made == text or _is_sql(made) or not _is_sql(text) else text
+
+
+def _rewritten(text: str) -> str:
+    import sqlglot
+
     passed = 0
     while True:
         tokens = sqlglot.tokenize(text, read="spark")
-        marks = [index for index, token in enumerate(tokens) if token.text == "::" and not _is_text(token)]
+        # The tokens of `5L` are those of a cast, too.
+        marks = [index for index, token in enumerate(tokens) if text[token.start : token.end + 1] == "::"]
         if passed == len(marks):
             return _edited(text, _of_functions(tokens))
         # From the left: what `a::int` becomes is the value of the second mark in `a::int::string`.
@@ -51,9 +57,19 @@ def forgiving(text: str) -> str:
         text = spelled
 
 
+def _is_sql(text: str) -> bool:
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return sqlglot.parse_one(text, read="spark") is not None
+    except (SqlglotError, RecursionError):
+        return False
+
+
 def _spelled_out(text: str, tokens: Sequence[Any], mark: int) -> str:
     """`value::type` as a cast that does not raise; as it is where its value cannot be told from what stands before."""
-    first, last = _value_before(tokens, mark), _type_after(tokens, mark)
+    first, last = _value_before(tokens, mark - 1), _type_after(tokens, mark)
     if first is None or last is None:
         return text
     value = text[tokens[first].start : tokens[mark].start]
@@ -61,24 +77,42 @@ def _spelled_out(text: str, tokens: Sequence[Any], mark: int) -> str:
     return f"{text[: tokens[first].start]}TRY_CAST({value.strip()} AS {kind.strip()}){text[tokens[last].end + 1 :]}"
 
 
-def _value_before(tokens: Sequence[Any], mark: int) -> int | None:
-    """The first token of the operand: a name, a literal, something in brackets, a call; never a keyword."""
-    at = mark - 1
-    if at >= 0 and tokens[at].text in _CLOSES and not _is_text(tokens[at]):
+def _value_before(tokens: Sequence[Any], end: int) -> int | None:
+    """The first token of the operand that ends there: a name, a literal, a call, brackets, and parts of all these."""
+    at = end
+    while at >= 0 and tokens[at].text == "]" and not _is_text(tokens[at]):
         opener = _opener(tokens, at)
         if opener is None:
             return None
-        at = opener
-        called = at > 0 and (tokens[at - 1].text[-1:].isalnum() or tokens[at - 1].text[-1:] in "_`")
-        if called and tokens[at - 1].text.lower() in ("over", "filter"):
-            return None
-        if called and tokens[at - 1].text.lower() not in _NO_FUNCTIONS:
-            at -= 1
-    elif at < 0 or tokens[at].text.lower() == "end":
+        at = opener - 1
+    if at < 0 or tokens[at].text.lower() == "end":
         return None
-    while at > 1 and tokens[at - 1].text == ".":
-        at -= 2
-    return at
+    if tokens[at].text == ")" and not _is_text(tokens[at]):
+        opener = _opener(tokens, at)
+        if opener is None:
+            return None
+        called = opener > 0 and _is_word(tokens[opener - 1])
+        at = opener - 1 if called else opener
+        if called and tokens[at].text.lower() in ("over", "filter"):
+            return None
+    elif not (_is_text(tokens[at]) or _is_word(tokens[at]) or tokens[at].token_type.name == "NUMBER"):
+        return None
+    if at > 1 and tokens[at - 1].text == ".":
+        return _value_before(tokens, at - 2)
+    return None if at > 0 and _ends_a_value(tokens[at - 1]) else at
+
+
+def _is_word(token: Any) -> bool:
+    """A name, quoted or not, of a column or a function; no keyword, which parts values."""
+    if token.token_type.name == "IDENTIFIER":
+        return True
+    word = token.text.replace("_", "a")
+    return word.isalnum() and not word[:1].isdigit() and not _is_text(token) and token.text.lower() not in _KEYWORDS
+
+
+def _ends_a_value(token: Any) -> bool:
+    """Before a value stands an operator, a comma, a keyword or an opening bracket; else the two belong together."""
+    return _is_text(token) or token.text in ")]" or _is_word(token) or token.token_type.name in ("NUMBER", "DOT")
 
 
 def _opener(tokens: Sequence[Any], closer: int) -> int | None:
@@ -127,17 +161,14 @@ def _of_functions(tokens: Sequence[Any]) -> Iterator[_Edit]:
 
 
 def _is_called(tokens: Sequence[Any], index: int) -> bool:
-    """Whether `DATE(…)` is the function; after AS and `::` such a word is a type, after a dot a name."""
-    return (
-        index == 0 or tokens[index - 1].text.lower() not in ("as", "::", ".", ":", "<", ",") or _in_list(tokens, index)
-    )
-
-
-def _in_list(tokens: Sequence[Any], index: int) -> bool:
-    """Whether a comma before it parts expressions, and not types such as those of `MAP<string, decimal(4, 2)>`."""
+    """Whether `DATE(…)` is the function; after AS, `::` and the name of a part such a word is a type."""
+    before = tokens[index - 1] if index else None
+    if before is None or (before.text.lower() not in ("as", "::", ".", ":", "<", ",") and not _is_word(before)):
+        return True
     closer = _closer(tokens, index + 1)
     inside = [token.text for token in tokens[index + 2 : closer]]
-    return tokens[index - 1].text == "," and not all(text.isdigit() or text == "," for text in inside)
+    # A comma parts expressions, and also types such as those of `MAP<string, decimal(4, 2)>`.
+    return before.text == "," and not all(text.isdigit() or text == "," for text in inside)
 
 
 def _edited(text: str, edits: Iterator[_Edit]) -> str:
