@@ -82,6 +82,8 @@ def unsupported(contract: Contract) -> Iterator[str]:
     """What a contract wants written and will not find."""
     if contract.materialization.secondary_targets:
         yield "`secondary_targets` are not written; let a contract of its own read this table for each."
+    if contract.materialization.deletion:
+        yield "`materialization.deletion` is not acted upon yet: rows whose keys the source has no more stay."
     written = contract.materialization.format
     if written not in (None, "delta", "native", "parquet"):
         yield f"`materialization.format: {written}` is not supported yet; the table is written as Delta."
