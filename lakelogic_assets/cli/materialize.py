@@ -11,7 +11,7 @@ import typer
 
 from lakelogic_assets.cli.printing import complain, say, say_json
 from lakelogic_assets.cli.run import make_data
-from lakelogic_assets.cli.selecting import chosen_keys
+from lakelogic_assets.cli.selecting import name_left_out, sound_keys
 from lakelogic_assets.cli.settings import settings_of
 from lakelogic_assets.cli.summary import COLUMNS, print_table
 
@@ -55,7 +55,8 @@ def materialize(
             workspace = location.engine.workspace
             make_data(registry, workspace, open_session(workspace.spark_conf), days, quiet=settings.as_json)
         by_key = {product.key: product for product in location.products}
-        chosen = [by_key[key] for key in registry.running(chosen_keys(registry, select or ())) if key in by_key]
+        keys, left_out = sound_keys(registry, select or (), project)
+        chosen = [by_key[key] for key in registry.running(keys) if key in by_key]
         if not settings.as_json:
             say(f"materializing {len(chosen)} assets for {days[0]} to {days[1]} …")
         with instance_of(project) as instance:
@@ -66,7 +67,8 @@ def materialize(
     else:
         print_table(COLUMNS, [_row(line) for line in lines])
         say(f"quality of all products: {page}")
-    raise typer.Exit(0 if all(line.status in _FINE for line in lines) else 1)
+    code = name_left_out(left_out, project, as_json=settings.as_json)
+    raise typer.Exit(code if all(line.status in _FINE for line in lines) else 1)
 
 
 def _days(first: str | None, last: str | None) -> Days | None:

@@ -10,7 +10,7 @@ from lakelogic_assets.cli import options
 from lakelogic_assets.cli.confirming import confirm
 from lakelogic_assets.cli.printing import counted, say
 from lakelogic_assets.cli.reset import empty, planned, print_plan
-from lakelogic_assets.cli.selecting import chosen
+from lakelogic_assets.cli.selecting import chosen, name_left_out
 from lakelogic_assets.cli.settings import settings_of
 
 
@@ -47,5 +47,5 @@ def reload(
     operation = Operation.of(found, workspace, request, policy, as_json=settings.as_json)
     if dry_run and not settings.as_json:
         say("then everything that their sources hold is loaded")
-        return
+        raise typer.Exit(name_left_out(found.left_out, found.project))
     raise typer.Exit(carry_out(operation, dry_run=dry_run))

@@ -26,8 +26,9 @@ from lakelogic_assets.spark.masking import mask
 from lakelogic_assets.spark.materialization.merge import merge_rows
 from lakelogic_assets.spark.materialization.scd2 import apply_scd2
 from lakelogic_assets.spark.materialization.transaction import Txn
+from lakelogic_assets.spark.properties import declared_properties, described, table_properties
 from lakelogic_assets.spark.quality.dataset_rules import columns_of, judge
-from lakelogic_assets.spark.quarantine import SOURCE_COLUMN, table_properties
+from lakelogic_assets.spark.quarantine import SOURCE_COLUMN
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, transient_columns, types_of
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
@@ -364,46 +365,6 @@ _WIDER = {
 
 def _widens(narrow: str, wide: str) -> bool:
     return wide in _WIDER.get(narrow, ()) or (narrow.startswith("decimal") and wide.startswith("decimal"))
-
-
-def described(rows: DataFrame, contract: Contract) -> DataFrame:
-    """The contract's descriptions as the columns' comments."""
-    texts = {field.name: field.description for field in contract.model.fields if field.description}
-    if not texts:
-        return rows
-    return rows.select(
-        *[
-            column(n).alias(n, metadata={"comment": " ".join(texts[n].split())}) if n in texts else column(n)
-            for n in rows.columns
-        ]
-    )
-
-
-def declared_properties(contract: Contract, rows: DataFrame) -> dict[str, str]:
-    """Table properties of the contract; statistics leave out personal data, which would outlive its deletion."""
-    declared = contract.materialization.table_properties or {}
-    properties = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in declared.items()}
-    if contract.materialization.compaction and contract.materialization.compaction.auto:
-        properties.setdefault("delta.autoOptimize.autoCompact", "true")
-    if any(field.is_personal for field in contract.model.fields) and "delta.dataSkippingStatsColumns" not in properties:
-        # A rebuilt day finds its files by the one, and who reads what is new by the other.
-        stamps = [name for name in (names.WINDOW_COLUMN, names.PROCESSED_AT_COLUMN) if name in rows.columns]
-        measured = (*_without_personal_data(contract)[: 32 - len(stamps)], *stamps)
-        properties["delta.dataSkippingStatsColumns"] = ",".join(measured)
-    return properties
-
-
-def _without_personal_data(contract: Contract) -> list[str]:
-    """The columns Delta may keep minima and maxima of; it has none for partition columns and some types."""
-    without = ("ARRAY", "MAP", "STRUCT", "BINARY", "VARIANT", "BOOLEAN")
-    partitions = set(contract.materialization.partition_by)
-    return [
-        field.name
-        for field in contract.model.fields
-        if not (field.is_personal or field.masking or field.name in partitions)
-        and field.spark_type.split("<")[0] not in without
-        and field.name.replace("_", "").isalnum()
-    ]
 
 
 def commit_metadata(values: dict[str, Any]) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -22,6 +20,7 @@ from lakelogic_assets.spark.identifiers import column, quoted, text_literal
 from lakelogic_assets.spark.lineage import stamp
 from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.masking import mask, mask_map
+from lakelogic_assets.spark.properties import table_properties
 from lakelogic_assets.spark.quality.one_pass import Stage
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX, cast, types_of
 from lakelogic_assets.spark.scope import Scope
@@ -223,22 +222,3 @@ def _fitted(frame: DataFrame, path: str, scope: Scope) -> DataFrame:
         else:
             shaped.append(cast(column(field.name), field.dataType, known.dataType).alias(field.name))
     return frame.select(*shaped)
-
-
-def table_properties(frame: DataFrame) -> dict[str, str]:
-    """Column mapping, where a name holds letters that Parquet does not take."""
-    said = json.loads(driver_of(frame.sparkSession).schema_json(frame))
-    if any(letter in name for name in _names_in(said) for letter in " ,;{}()\n\t="):
-        return {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
-    return {}
-
-
-def _names_in(kind: Any) -> Iterator[str]:
-    """The names in a type, as Spark writes it in JSON, at every depth."""
-    if not isinstance(kind, dict):
-        return
-    for field in kind.get("fields", ()):
-        yield field["name"]
-        yield from _names_in(field["type"])
-    for part in ("elementType", "keyType", "valueType"):
-        yield from _names_in(kind.get(part))

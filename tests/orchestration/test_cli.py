@@ -123,6 +123,16 @@ def test_materialize_refuses_days_the_wrong_way_round(command: Command) -> None:
     assert f"--to {DAYS[2]} is before --from {DAYS[3]}" in said.err
 
 
+def test_materialize_names_what_is_left_out_and_exits_with_1(shop: Shop, command: Command) -> None:
+    shop.land(DAYS[0], 1.0)
+    line = break_silver(shop)
+    said = command("lakelogic_assets.cli", "materialize", "--from", DAYS[0], "--to", DAYS[0])
+    assert said.code == 1
+    assert f"left out shop/{SILVER}" in said.both
+    assert f"{SILVER}.yaml:{line}" in said.both
+    assert any(line.split()[0] == f"shop/{BRONZE}" and line.endswith("success") for line in said.out.splitlines())
+
+
 def test_the_workspace_loads_from_any_folder(command: Command) -> None:
     said = command("dagster", "definitions", "validate", "-w", ROOT / "workspace.yaml")
     assert said.code == 0, said.both
