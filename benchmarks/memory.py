@@ -20,7 +20,7 @@ from benchmarks.workbench import workbench
 
 SMALL, LARGE = "rows as usual", "four times as many"
 TIMES = {SMALL: 1, LARGE: 4}
-HEAP = "1g"
+HEAP = "640m"
 PYTHON_MB = 300
 
 
