@@ -36,8 +36,8 @@ def declared_properties(contract: Contract, rows: DataFrame) -> dict[str, str]:
     if any(field.is_personal for field in contract.model.fields) and "delta.dataSkippingStatsColumns" not in properties:
         # A rebuilt day finds its files by the one, and who reads what is new by the other.
         stamps = [name for name in (names.WINDOW_COLUMN, names.PROCESSED_AT_COLUMN) if name in rows.columns]
-        measured = (*_without_personal_data(contract)[: 32 - len(stamps)], *stamps)
-        properties["delta.dataSkippingStatsColumns"] = ",".join(measured)
+        declared_ones = [name for name in _without_personal_data(contract) if name not in stamps]
+        properties["delta.dataSkippingStatsColumns"] = ",".join((*declared_ones[: 32 - len(stamps)], *stamps))
     return properties
 
 

@@ -218,6 +218,19 @@ def test_descriptions_and_properties_of_the_contract_are_the_tables_own(sandbox:
     assert names.WINDOW_COLUMN not in schema.names
 
 
+def test_statistics_name_each_column_once_also_where_the_contract_declares_a_stamp(sandbox: Sandbox) -> None:
+    text = (
+        "model:\n  fields:\n    - {name: id, type: int}\n    - {name: _lakelogic_processed_at, type: timestamp}\n"
+        "    - {name: mail, type: string, pii: true, masking: hash}\n"
+        "lineage: {enabled: true}\nmaterialization: {strategy: append}\n"
+    )
+    sandbox.run(text, [(1, "a@b.c")], "id int, mail string", window=DAY)
+    target = sandbox.processor(text).destination.target
+    properties = sandbox.spark.sql(f"DESCRIBE DETAIL delta.`{target}`").first()["properties"]
+    named = properties["delta.dataSkippingStatsColumns"].split(",")
+    assert sorted(named) == ["_lakelogic_processed_at", "_lakelogic_window", "id"]
+
+
 def test_an_undeclared_operation_column_steers_the_merge_and_is_not_stored(sandbox: Sandbox) -> None:
     text = (
         "model: {fields: [{name: id, type: int}, {name: v, type: string}, {name: at, type: timestamp}]}\n"
