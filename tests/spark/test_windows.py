@@ -282,3 +282,20 @@ materialization: {{strategy: scd2}}
     columns = sandbox.spark.read.format("delta").load(sandbox.processor(text).destination.target).columns
     assert "_lakelogic_window" not in columns
     assert len(sandbox.target(text, "id")) == 6
+
+
+def test_a_part_of_a_text_that_a_window_does_not_have_is_null_there(sandbox: Sandbox) -> None:
+    text = """
+model: {fields: [{name: id, type: int}, {name: day, type: date}, {name: pay_kind}, {name: pay_rate, type: int}]}
+source: {type: landing, path: in, format: csv, watermark_field: day, flatten_nested: [pay]}
+server: {schema_policy: {evolution: strict, unknown_fields: quarantine}}
+materialization: {strategy: append}
+"""
+    folder = sandbox.folder / "in"
+    folder.mkdir()
+    full, short = '"{""kind"": ""card"", ""rate"": 3}"', '"{""kind"": ""cash""}"'
+    (folder / "rows.csv").write_text(f"id,day,pay\n1,2026-02-03,{full}\n2,2026-02-04,{short}\n")
+    for day in ("2026-02-03", "2026-02-04"):
+        report = sandbox.processor(text).run(window=Window.day(day))
+        assert (report.counts.good, report.counts.quarantined) == (1, 0)
+    assert sandbox.target(text, "id", "pay_kind", "pay_rate") == [(1, "card", 3), (2, "cash", None)]

@@ -48,6 +48,7 @@ class Txn:
             "spark.databricks.delta.commitInfo.userMetadata": self.user_metadata,
             # The changes are evaluated already; Delta would otherwise write them to disk once more.
             "spark.databricks.delta.merge.materializeSource": "none",
+            "spark.sql.join.preferSortMergeJoin": "false",
         }
 
 

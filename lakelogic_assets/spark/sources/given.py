@@ -12,14 +12,7 @@ from lakelogic_assets.spark.sources.snapshot import SourceRead, SourceSnapshot
 def read_given(scope: Scope, frame: DataFrame) -> SourceRead:
     """The frame, moved into the run's own session so that its SQL sees it."""
     moved = moved_into(scope, frame)
-    return SourceRead(
-        moved,
-        "frame",
-        SourceSnapshot(description="frame", listed=False),
-        rereadable=True,
-        row_source=None,
-        corrupt=None,
-    )
+    return SourceRead(moved, "frame", SourceSnapshot(description="frame", listed=False))
 
 
 def moved_into(scope: Scope, frame: DataFrame) -> DataFrame:

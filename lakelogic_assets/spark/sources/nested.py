@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
@@ -14,16 +14,17 @@ from lakelogic_assets.spark.sources.unions import refuse_doubles
 _SEPARATOR = "_"
 
 
-def flattened(frame: DataFrame, chosen: bool | tuple[str, ...], name: str) -> DataFrame:
+def flattened(frame: DataFrame, chosen: bool | tuple[str, ...], name: str, declared: Collection[str] = ()) -> DataFrame:
     """`address: {city}` → `address_city`, to any depth, for all columns or the chosen ones.
 
-    A chosen column of JSON text is parsed first; finding out what is in it reads the column once.
+    A chosen column of JSON text is parsed first; finding out what is in it reads the column once. A `declared` part
+    that no text of these rows has is NULL in all of them: what a text may hold, a few of them do not tell.
     """
     if not chosen:
         return frame
     named = () if isinstance(chosen, bool) else chosen
     for each in named:
-        frame = _parsed(frame, each)
+        frame = _parsed(frame, each, declared)
     picked = {each.lower() for each in named} if named else None
     columns: list[tuple[str, Column]] = []
     for field in frame.schema.fields:
@@ -45,11 +46,23 @@ def _leaves(name: str, value: Column, kind: T.DataType) -> Iterator[tuple[str, C
         yield name, value
 
 
-def _parsed(frame: DataFrame, name: str) -> DataFrame:
+def _parsed(frame: DataFrame, name: str, declared: Collection[str]) -> DataFrame:
     found = find_column(frame, name)
     if found is None or not isinstance(frame.schema[found].dataType, T.StringType):
         return frame
     texts = frame.select(column(found).alias("value")).where("value IS NOT NULL")
     inner = frame.sparkSession.read.json(texts).schema
-    known = T.StructType([field for field in inner.fields if field.name != "_corrupt_record"])
+    there = [field for field in inner.fields if field.name != "_corrupt_record"]
+    known = T.StructType([*there, *_absent(found, there, [each for each in declared if each not in frame.columns])])
     return frame.withColumn(found, F.from_json(column(found), known)) if known.fields else frame
+
+
+def _absent(name: str, there: Sequence[T.StructField], declared: Collection[str]) -> Iterator[T.StructField]:
+    """The declared parts of a text that none of its fields can become."""
+    prefix = f"{name}{_SEPARATOR}".casefold()
+    known = tuple(field.name.casefold() for field in there)
+    for each in declared:
+        part = each[len(prefix) :]
+        is_part = part and each.casefold().startswith(prefix)
+        if is_part and not any(f"{part.casefold()}{_SEPARATOR}".startswith(f"{one}{_SEPARATOR}") for one in known):
+            yield T.StructField(part, T.StringType())

@@ -45,7 +45,7 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     if source is None or not source.path:
         raise SourceError(f"{scope.contract.table} does not say where it reads from: write `source.path`.")
     read = _table(scope, source, boundary) or _files(scope, source, source.path, boundary)
-    frame = _projected(_rows(read, source, boundary), needed_columns(scope.contract))
+    frame = _projected(_rows(scope, read, source, boundary), needed_columns(scope.contract))
     has_files = SOURCE_PATH in frame.columns
     is_whole = not boundary.where and boundary.window is None and not source.partition_filters
     return SourceRead(
@@ -59,17 +59,19 @@ def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     )
 
 
-def _rows(read: SourceRead, source: Source, boundary: Boundary) -> DataFrame:
+def _rows(scope: Scope, read: SourceRead, source: Source, boundary: Boundary) -> DataFrame:
     """The rows within the boundary, flattened.
 
     To tell what is in a text every row of it is read, so rows go before, unless what they are judged by is in there.
     """
+    declared = scope.contract.model.by_name
     if source.flatten_nested:
         with contextlib.suppress(AnalysisException, SourceError):
             few = _filtered(read.frame, source, boundary)
             _ = few.schema
-            return flattened(few, source.flatten_nested, read.name)
-    return _filtered(flattened(read.frame, source.flatten_nested, read.name), source, boundary)
+            return flattened(few, source.flatten_nested, read.name, declared)
+    whole = flattened(read.frame, source.flatten_nested, read.name, declared)
+    return _filtered(whole, source, boundary)
 
 
 def _table(scope: Scope, source: Source, boundary: Boundary) -> SourceRead | None:
