@@ -8,7 +8,7 @@ its version is pinned and a test holds on to them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from urllib.parse import unquote
 from pyarrow import parquet
 from pyspark.sql import DataFrame
 
-from lakelogic_assets.errors import TableGoneError
+from lakelogic_assets.errors import RaceLostError, TableGoneError
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver.scala import each, mapping, none, sequence
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,10 @@ class HeldWrite:
 
     def files(self) -> list[str]:
         """The new files, as paths that Spark can read."""
-        return [self._place(action) for action in self._added()]
+        return [place_of(self.path, action) for action in self._added()]
 
     def rows(self) -> int:
-        """How many rows the new files hold by Delta's statistics, else by their own footers."""
-        total = 0
-        for action in self._added():
-            counted = json.loads(action.stats() or "{}").get("numRecords")
-            total += parquet.read_metadata(self._place(action)).num_rows if counted is None else int(counted)
-        return total
+        return rows_in(self.path, self._added())
 
     def read(self) -> DataFrame | None:
         """What the new files hold, column by column; None where there are none."""
@@ -58,31 +54,23 @@ class HeldWrite:
         return self._actions("AddFile")
 
     def _actions(self, kind: str) -> Iterator[Any]:
-        actions = self._commit_data.actions()
-        for index in range(actions.size()):
-            action = actions.apply(index)
-            if action.getClass().getSimpleName() == kind:
-                yield action
-
-    def _place(self, action: Any) -> str:
-        name = unquote(action.path())
-        return name if "://" in name or name.startswith("/") else f"{self.path}/{name}"
+        return (action for action in each(self._commit_data.actions()) if action.getClass().getSimpleName() == kind)
 
     def commit(self, user_metadata: str) -> int:
         """Make the files part of the table; the version that did so."""
         self._refuse_if_gone()
         jvm = self._jvm
-        some, none = jvm.scala.Some, _none(jvm)
+        some, nothing = jvm.scala.Some, none(jvm)
         operation = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")(
             self._mode,
-            some(_sequence(jvm, self._partition_by)),
-            some(self._replace_where) if self._replace_where else none,
+            some(sequence(jvm, self._partition_by)),
+            some(self._replace_where) if self._replace_where else nothing,
             some(user_metadata),
-            none,
-            none,
-            none,
-            none,
-            none,
+            nothing,
+            nothing,
+            nothing,
+            nothing,
+            nothing,
         )
         committed = self._transaction.commitIfNeeded(
             self._commit_data.actions(), operation, self._commit_data.stringTags()
@@ -98,10 +86,30 @@ class HeldWrite:
 
     def discard(self) -> None:
         """Remove the files of a write that is not published; what stays behind on a crash is VACUUM's."""
-        for file in self.files():
-            if "://" not in file:
-                Path(file).unlink(missing_ok=True)
-                Path(file).with_name(f".{Path(file).name}.crc").unlink(missing_ok=True)
+        discard_files(self.path, self._added())
+
+
+def place_of(path: str, action: Any) -> str:
+    """Where the file of an action of the table at `path` lies."""
+    name = unquote(action.path())
+    return name if "://" in name or name.startswith("/") else f"{path}/{name}"
+
+
+def rows_in(path: str, actions: Iterable[Any]) -> int:
+    """How many rows files of a table hold by Delta's statistics, else by their own footers."""
+    total = 0
+    for action in actions:
+        counted = json.loads(action.stats() or "{}").get("numRecords")
+        total += parquet.read_metadata(place_of(path, action)).num_rows if counted is None else int(counted)
+    return total
+
+
+def discard_files(path: str, actions: Iterable[Any]) -> None:
+    for action in actions:
+        file = place_of(path, action)
+        if "://" not in file:
+            Path(file).unlink(missing_ok=True)
+            Path(file).with_name(f".{Path(file).name}.crc").unlink(missing_ok=True)
 
 
 def hold(
@@ -118,16 +126,18 @@ def hold(
     jvm: Any = frame.sparkSession._jvm
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, path)
     transaction = log.startTransaction()
+    if "txnAppId" in options:
+        enter(transaction, path, options["txnAppId"], int(options["txnVersion"]))
     save_mode = getattr(jvm.org.apache.spark.sql.SaveMode, mode)
     writer = jvm.org.apache.spark.sql.delta.commands.WriteIntoDelta(
         log,
         save_mode,
-        jvm.org.apache.spark.sql.delta.DeltaOptions(_mapping(jvm, options), session.sessionState().conf()),
-        _sequence(jvm, partition_by),
-        _mapping(jvm, properties or {}),
+        jvm.org.apache.spark.sql.delta.DeltaOptions(mapping(jvm, options), session.sessionState().conf()),
+        sequence(jvm, partition_by),
+        mapping(jvm, properties or {}),
         frame._jdf,
-        _none(jvm),
-        _none(jvm),
+        none(jvm),
+        none(jvm),
         False,
     )
     data = writer.writeAndReturnCommitData(
@@ -139,13 +149,7 @@ def hold(
     return HeldWrite(path, transaction, data, jvm, save_mode, tuple(partition_by), options.get("replaceWhere"), frame)
 
 
-def _mapping(jvm: Any, values: Mapping[str, str]) -> Any:
-    return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(dict(values))
-
-
-def _sequence(jvm: Any, values: Sequence[str]) -> Any:
-    return jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(values))
-
-
-def _none(jvm: Any) -> Any:
-    return getattr(getattr(jvm.scala, "None$"), "MODULE$")
+def enter(transaction: Any, path: str, app: str, generation: int) -> None:
+    """Delta lets one of two transactions of a name commit, but only if both have asked for the name."""
+    if int(transaction.txnVersion(app)) >= generation:
+        raise RaceLostError(f"Another run of the same window has committed to {path} meanwhile.")

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from lakelogic_assets.errors import ProjectError, TableGoneError
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.driver import Clauses, Driver, driver_of
+from lakelogic_assets.spark.driver import Changed, Clauses, Driver, driver_of
 from lakelogic_assets.spark.driver.classic import ClassicDriver
 from lakelogic_assets.spark.driver.connect import ConnectDriver, connected
 from lakelogic_assets.spark.expressions import ERROR_ISOLATION
@@ -136,6 +136,7 @@ def test_changes_are_merged_in_one_named_commit_that_may_bring_a_column(
         delete=act == "d",
         update=(act == "u", {"`new`": "s.`new`"}),
         insert=(act == "i", said),
+        counts=Changed(1, 1, 1, 300),
     )
     driver.merge(session, changes, path, Txn("app", 4, "proof"), clauses)
     assert rows_of(session, path) == [(0, None), (1, "x"), (2, None), (7, "z")]

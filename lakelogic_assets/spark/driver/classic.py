@@ -15,8 +15,10 @@ from delta.tables import DeltaTable
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 
+from lakelogic_assets.spark.driver.scala import defaults
 from lakelogic_assets.spark.driver.seam import Clauses, Held
 from lakelogic_assets.spark.held_write import hold
+from lakelogic_assets.spark.rewriting import rewritten
 from lakelogic_assets.spark.sources.snapshot import FileStat
 
 if TYPE_CHECKING:
@@ -109,12 +111,14 @@ class ClassicDriver:
         return hold(frame, path, mode=mode, options=options, partition_by=partition_by, properties=properties)
 
     def merge(self, spark: SparkSession, changes: DataFrame, path: str, txn: Txn, clauses: Clauses) -> None:
+        if rewritten(spark, changes, path, txn, clauses):
+            return
         # A session for one write: left in a shared one, the name would make Delta drop the next write silently.
         session = spark.newSession()
         for key, value in txn.settings.items():
             session.conf.set(key, value)
         table = DeltaTable.forPath(session, path).alias("t")
-        merge = table.merge(changes.alias("s"), clauses.matched_on).withSchemaEvolution()
+        merge = table.merge(clauses.placed(changes).alias("s"), clauses.matched_on).withSchemaEvolution()
         if clauses.delete is not None:
             merge = merge.whenMatchedDelete(clauses.delete)
         if clauses.update is not None:
@@ -143,9 +147,9 @@ class ClassicDriver:
                     return None
                 if kind == "AddFile" and action.dataChange():
                     files.add(action)
-        snapshot = log.getSnapshotAt(last, *_defaults(log, "getSnapshotAt"))
+        snapshot = log.getSnapshotAt(last, *defaults(log, "getSnapshotAt"))
         added = jvm.org.apache.spark.api.python.PythonUtils.toSeq(files)
-        return DataFrame(log.createDataFrame(snapshot, added, *_defaults(log, "createDataFrame")), spark)
+        return DataFrame(log.createDataFrame(snapshot, added, *defaults(log, "createDataFrame")), spark)
 
     def files_at(self, spark: SparkSession, path: str, *, recursive: bool) -> list[FileStat]:
         jvm: Any = spark._jvm
@@ -161,12 +165,6 @@ class ClassicDriver:
         if not catalog.tableExists(name):
             return None
         return unquote(urlsplit(catalog.getTableMetadata(name).location().toString()).path)
-
-
-def _defaults(log: Any, method: str) -> list[Any]:
-    """What Scala gives to the parameters that are left out."""
-    names = [name for name in dir(log) if name.startswith(f"{method}$default$")]
-    return [getattr(log, name)() for name in sorted(names)]
 
 
 def _below(system: Any, status: Any, recursive: bool) -> Iterator[FileStat]:

@@ -153,7 +153,7 @@ class ConnectDriver:
         table = spark.read.format("delta").load(path)
         _add_columns(spark, changes, path, clauses, [name.casefold() for name in table.columns])
         spark.read.format("delta").load(path).createOrReplaceTempView(_TARGET)
-        merge = changes.alias("s").mergeInto(_TARGET, clauses.matched_on)
+        merge = clauses.placed(changes).alias("s").mergeInto(_TARGET, clauses.matched_on)
         if clauses.delete is not None:
             merge = merge.whenMatched(clauses.delete).delete()
         if clauses.update is not None:

@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 if TYPE_CHECKING:
     from delta.tables import DeltaTable
 
     from lakelogic_assets.spark.materialization.transaction import Txn
     from lakelogic_assets.spark.sources.snapshot import FileStat
+
+FEW_BYTES: Final = 16 * 1024**2
+"""So much of a frame may be sent to every task as a whole."""
 
 
 class Held(Protocol):
@@ -40,6 +45,24 @@ class Held(Protocol):
 
 
 @dataclass(frozen=True)
+class Changed:
+    """How many rows of a table are inserted, updated and deleted, and about how many bytes that takes in memory."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    size: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether every task may have all of it: it comes through the memory of the driver."""
+        return self.size <= FEW_BYTES
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.updated or self.deleted)
+
+
+@dataclass(frozen=True)
 class Clauses:
     """A MERGE of changes `s` into a table `t`: what is done where, and which columns it sets; None leaves it out."""
 
@@ -47,6 +70,19 @@ class Clauses:
     delete: Column | None
     update: tuple[Column, Mapping[str, str]] | None
     insert: tuple[Column, Mapping[str, str]] | None
+    counts: Changed
+    span: Column | None = None
+    """Where in the table the matched rows can be, in literals, so that whole files are left out; None: anywhere."""
+
+    @property
+    def touches(self) -> Column:
+        """Whether a change is of a row that the table has."""
+        asked = [cond for cond in (self.delete, self.update[0] if self.update else None) if cond is not None]
+        return reduce(Column.__or__, asked, F.lit(False))
+
+    def placed(self, changes: DataFrame) -> DataFrame:
+        """The changes, sent to every task as a whole where they are few, so that the table stays where it is."""
+        return F.broadcast(changes) if self.counts.is_small else changes
 
 
 class Driver(Protocol):

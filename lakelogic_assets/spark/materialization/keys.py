@@ -43,10 +43,13 @@ def key_columns(frame: DataFrame, named: Sequence[str], section: str) -> list[st
     return [name for name in found if name]
 
 
-def same_key(names: Sequence[str], left: str = "t", right: str = "s") -> Column:
-    """Whether two rows have the same key; NULL is a value like any other."""
-    pairs = [column_of(left, name).eqNullSafe(column_of(right, name)) for name in names]
-    return reduce(Column.__and__, pairs)
+def same_key(names: Sequence[str], *, complete: bool = False) -> Column:
+    """Whether rows `t` and `s` have the same key; NULL is a value like any other.
+
+    Where one side is known to be `complete`, nothing of its keys being NULL, a join has half as much to compare.
+    """
+    sides = [(column_of("t", name), column_of("s", name)) for name in names]
+    return reduce(Column.__and__, [here == there if complete else here.eqNullSafe(there) for here, there in sides])
 
 
 def types_by_name(frame: DataFrame) -> dict[str, T.DataType]:
@@ -112,8 +115,12 @@ class KeyFacts:
     """What one look at the keys of a batch tells."""
 
     rows: int
+    keys: int
+    """How many different ones there are."""
     duplicates: int
     """How many keys occur more than once."""
+    complete: bool
+    """Whether no part of a key is NULL."""
     span: Column | None
     """Where in the table `t` those keys can be, in literals, so that whole files are left out; None: anywhere."""
 
@@ -121,19 +128,31 @@ class KeyFacts:
 def key_facts(frame: DataFrame, keys: Sequence[str], contract: Contract) -> KeyFacts:
     """Count keys and find their bounds, in one job."""
     bounds = _Bounds.of(frame, keys, contract)
-    counted = [F.sum("n").alias("rows"), F.sum(F.when(F.col("n") > 1, 1).otherwise(0)).alias("duplicates")]
+    counted = [
+        F.sum("n").alias("rows"),
+        F.count(F.lit(1)).alias("keys"),
+        F.count_if(F.col("n") > 1).alias("duplicates"),
+    ]
     distinct = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias("n"))
-    found = distinct.agg(*counted, *bounds.wanted(contract)).collect()[0].asDict()
-    return KeyFacts(rows=found["rows"] or 0, duplicates=found["duplicates"] or 0, span=bounds.span(found))
+    found = distinct.agg(*counted, _incomplete(keys), *bounds.wanted(contract)).collect()[0].asDict()
+    return KeyFacts(found["rows"] or 0, found["keys"], found["duplicates"], not found["incomplete"], bounds.span(found))
 
 
-def key_span(frame: DataFrame, keys: Sequence[str], contract: Contract) -> Column | None:
-    """Where in the table `t` the keys of a batch can be; no job is run where that could not be told."""
+def key_span(frame: DataFrame, keys: Sequence[str], contract: Contract) -> tuple[Column | None, bool]:
+    """Where in the table `t` the keys of a batch can be, and whether none of them is NULL in part.
+
+    No job is run where the first could not be told; then the second is not known, and said to be no.
+    """
     bounds = _Bounds.of(frame, keys, contract)
     if not bounds.types:
-        return None
+        return None, False
     counted = F.count(F.lit(1)).alias("rows")
-    return bounds.span(frame.agg(counted, *bounds.wanted(contract)).collect()[0].asDict())
+    found = frame.agg(counted, _incomplete(keys), *bounds.wanted(contract)).collect()[0].asDict()
+    return bounds.span(found), not found["incomplete"]
+
+
+def _incomplete(keys: Sequence[str]) -> Column:
+    return F.bool_or(reduce(Column.__or__, [column(name).isNull() for name in keys])).alias("incomplete")
 
 
 @dataclass(frozen=True)

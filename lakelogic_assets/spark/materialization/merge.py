@@ -17,7 +17,6 @@ from datetime import datetime
 from functools import reduce
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
@@ -25,6 +24,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import DuplicateKeysError
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.identifiers import column, find_name
 from lakelogic_assets.spark.materialization.keys import (
     KeyFacts,
@@ -43,7 +43,9 @@ from lakelogic_assets.spark.materialization.transaction import (
     INSERT,
     UPDATE,
     Txn,
+    changed,
     create_table,
+    measures_of,
     merge_changes,
     read_at,
     refuse_new_columns,
@@ -51,6 +53,7 @@ from lakelogic_assets.spark.materialization.transaction import (
 )
 from lakelogic_assets.spark.materialization.unknown_member import is_unknown, real_members, unknown_member
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
+from lakelogic_assets.spark.tally import Tally, tallied
 
 _HAS_DATA = f"{HIDDEN_PREFIX}has_data"
 _DELETED = f"{HIDDEN_PREFIX}deleted"
@@ -104,22 +107,29 @@ def merge_rows(
     span = _span_of(facts, replaced) if exists else None
     nearby = table.alias("t").where(span) if span is not None else table
     there = real_members(nearby, shape.surrogate_key, shape.unknown)
-    changes = _changes(incoming, there, shape)
+    changes, met = _changes(incoming, there, shape, facts)
     if exists and replaced:
         changes = changes.unionByName(_withdrawn(incoming, there, shape, replaced))
     changes = _with_unknown(spark, changes, table, batch, shape)
-    # Evaluated once: counted here, read by MERGE more than once.
-    changes = changes.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
-    counts, actions = _counted(changes, shape)
-    if exists:
-        on = _matched_on(shape, span)
-        version = merge_changes(
-            spark, changes, target_path, txn, actions=actions, matched_on=on, fixed=shape.keys, seen=seen
-        )
-    else:
+    changes, counted = tallied(changes, *_measures(), *measures_of(changes))
+    if not exists:
         rows = changes.select(*(column(name).alias(name, metadata=_metadata(batch, name)) for name in shape.written))
         version = create_table(rows, target_path, txn, contract.materialization, properties or {})
-    return MergeResult(*counts[:3], version, counts[3])
+        return _result(counted, version)
+    # Evaluated once, counted on the way, and read more than once.
+    changes = driver_of(spark).evaluated(changes)
+    if met.get["rows"] > facts.keys:
+        _refuse_doubles(changes, shape)
+    on, counts = _matched_on(shape), changed(counted.get)
+    version = merge_changes(
+        spark, changes, target_path, txn, counts=counts, matched_on=on, span=span, fixed=shape.keys, seen=seen
+    )
+    return _result(counted, version)
+
+
+def _result(counted: Tally, version: int) -> MergeResult:
+    found = counted.get
+    return MergeResult(found["inserted"], found["updated"], found["deleted"], version, found["withdrawn"])
 
 
 def _span_of(facts: KeyFacts, replaced: str | None) -> Column | None:
@@ -180,10 +190,15 @@ def _one_row_per_key(
     return batch.withColumns(made).where(column(_RANK) == 1).drop(_RANK)
 
 
-def _changes(incoming: DataFrame, table: DataFrame, shape: MergeShape) -> DataFrame:
-    """Each key of the batch whose row the table does not have in that very form, with what is to be done."""
+def _changes(incoming: DataFrame, table: DataFrame, shape: MergeShape, facts: KeyFacts) -> tuple[DataFrame, Tally]:
+    """Each key of the batch whose row the table does not have in that very form, with what is to be done.
+
+    With it the number of pairs that were looked at: more than there are keys, where the table holds a key twice.
+    """
     marked = table.withColumn(_PRESENT, F.lit(True))
-    joined = incoming.alias("s").join(marked.alias("t"), same_key(shape.keys), "left")
+    same = same_key(shape.keys, complete=facts.complete)
+    joined = incoming.alias("s").join(marked.alias("t"), same, "left")
+    joined, met = tallied(joined, F.count(F.lit(1)).alias("rows"))
     values = _Values(shape, frozenset(name.casefold() for name in table.columns))
     # Worked out once a row, not once a column.
     joined = joined.withColumn(_NEWER, values.is_newer()).withColumn(_DELETED_AT, values.deleted_at())
@@ -195,7 +210,8 @@ def _changes(incoming: DataFrame, table: DataFrame, shape: MergeShape) -> DataFr
         action = F.when(~present, INSERT).when(values.differ(), UPDATE)
         newly_gone = gone & values.was_deleted_at().isNull()
     columns = [values.of(name).cast(shape.types[name]).alias(name) for name in shape.written]
-    return joined.select(*columns, action.alias(ACTION), newly_gone.alias(_GONE)).where(column(ACTION).isNotNull())
+    changes = joined.select(*columns, action.alias(ACTION), newly_gone.alias(_GONE)).where(column(ACTION).isNotNull())
+    return changes, met
 
 
 @dataclass(frozen=True)
@@ -317,27 +333,27 @@ def _stamped(row: DataFrame, batch: DataFrame, shape: MergeShape) -> DataFrame:
     return row.drop(*stamps).crossJoin(run).select(*map(column, shape.written))
 
 
-def _counted(changes: DataFrame, shape: MergeShape) -> tuple[tuple[int, int, int, int], list[str]]:
-    """Inserted, updated, deleted and withdrawn rows, and which actions those need.
-
-    A table that holds a key twice is refused before it gets worse.
-    """
+def _measures() -> list[Column]:
+    """Inserted, updated, deleted and withdrawn rows, as they are told; one that is marked as deleted counts as that."""
     gone, action = column(_GONE), column(ACTION)
-    found = changes.agg(
+    return [
         F.count_if((action == INSERT) & ~gone).alias("inserted"),
         F.count_if((action == UPDATE) & ~gone).alias("updated"),
         F.count_if(gone).alias("deleted"),
         F.count_if((action == DELETE) & ~gone).alias("withdrawn"),
-        F.collect_set(action).alias("actions"),
-        (F.count(F.lit(1)) - F.countDistinct(F.struct(*map(column, shape.keys), column(_UNKNOWN)))).alias("repeated"),
-    ).collect()[0]
-    if found.repeated:
-        raise DuplicateKeysError(found.repeated, shape.keys, where="The table")
-    return (found.inserted, found.updated, found.deleted, found.withdrawn), found.actions
+    ]
 
 
-def _matched_on(shape: MergeShape, span: Column | None) -> Column:
-    matched_on = same_key(shape.keys) if span is None else same_key(shape.keys) & span
+def _refuse_doubles(changes: DataFrame, shape: MergeShape) -> None:
+    """A table that holds a key twice is refused before it gets worse, where that key is changed."""
+    keys = changes.groupBy(*map(column, shape.keys), column(_UNKNOWN)).count()
+    repeated = keys.agg(F.sum(F.col("count") - 1)).collect()[0][0]
+    if repeated:
+        raise DuplicateKeysError(repeated, shape.keys, where="The table")
+
+
+def _matched_on(shape: MergeShape) -> Column:
+    matched_on = same_key(shape.keys)
     if shape.unknown is None or shape.surrogate_key is None:
         return matched_on
     # A real row may have the very key that the unknown member was given.

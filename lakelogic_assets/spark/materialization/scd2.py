@@ -27,6 +27,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark.driver import FEW_BYTES, Changed
 from lakelogic_assets.spark.identifiers import column, find_column, find_name
 from lakelogic_assets.spark.materialization.keys import (
     column_of,
@@ -44,8 +45,10 @@ from lakelogic_assets.spark.materialization.transaction import (
     INSERT,
     UPDATE,
     Txn,
-    at_hand,
+    bytes_of,
+    changed,
     create_table,
+    measures_of,
     merge_changes,
     read_at,
     refuse_new_columns,
@@ -103,15 +106,15 @@ def apply_scd2(
     if not delta_log.is_table(target_path):
         changes = _staged(_with_unknown(spark, _all_new(_history(incoming, shape, ())), None, batch, shape))
         rows = changes.select(*(column(name).alias(name, metadata=_comment(batch, name)) for name in shape.written))
-        counts, _ = _counted(changes)
-        return Scd2Result(*counts, create_table(rows, target_path, txn, contract.materialization, properties or {}))
+        told, _ = _counted(changes)
+        return Scd2Result(*told, create_table(rows, target_path, txn, contract.materialization, properties or {}))
     table, seen = read_at(spark, target_path)
     if contract.policy.evolution == "strict":
         refuse_new_columns(shape.data, table)
-    span = key_span(batch, shape.keys, contract)
+    span, complete = key_span(batch, shape.keys, contract)
     nearby = table if span is None else table.alias("t").where(span)
     versions = _versions(real_members(nearby, shape.settings.surrogate_key, shape.unknown), shape)
-    touched = _touched(incoming, versions, shape)
+    touched = _touched(incoming, versions, shape, complete)
     incoming, existing = (_of_keys(frame, touched, shape) for frame in (incoming, versions))
     existing = _staged(existing)
     # Columns that the rows no longer have stay with the versions that do.
@@ -120,13 +123,13 @@ def apply_scd2(
     events = incoming.unionByName(existing.drop(*injected), allowMissingColumns=True)
     changes = _changes(_history(events, shape, extras), existing, shape, extras)
     changes = _staged(_with_unknown(spark, changes, table, batch, shape))
-    counts, actions = _counted(changes)
+    told, counts = _counted(changes)
     identity = [*shape.keys, shape.settings.effective_from_field]
-    on = _matched_on(shape, identity, span)
+    on = _matched_on(shape, identity)
     version = merge_changes(
-        spark, at_hand(changes), target_path, txn, actions=actions, matched_on=on, fixed=identity, seen=seen
+        spark, changes, target_path, txn, counts=counts, matched_on=on, span=span, fixed=identity, seen=seen
     )
-    return Scd2Result(*counts, version)
+    return Scd2Result(*told, version)
 
 
 def _staged(frame: DataFrame) -> DataFrame:
@@ -156,13 +159,15 @@ def _of_keys(frame: DataFrame, touched: DataFrame, shape: Scd2Shape) -> DataFram
     return frame.alias("t").join(touched.alias("s"), same_key(shape.keys), "left_semi")
 
 
-def _touched(incoming: DataFrame, versions: DataFrame, shape: Scd2Shape) -> DataFrame:
+def _touched(incoming: DataFrame, versions: DataFrame, shape: Scd2Shape, complete: bool) -> DataFrame:
     """The keys that came with news."""
     current = versions.where(column(_WAS_CURRENT)).withColumn(_PRESENT, F.lit(True))
     if _is_shaped_alike(versions, shape):
-        joined = incoming.alias("s").join(current.alias("t"), same_key(shape.keys), "left")
+        joined = incoming.alias("s").join(current.alias("t"), same_key(shape.keys, complete=complete), "left")
         incoming = joined.where(~F.coalesce(_is_confirmed(shape), F.lit(False))).select("s.*")
-    return at_hand(_staged(incoming.select(*map(column, shape.keys)).distinct()))
+    keys = _staged(incoming.select(*map(column, shape.keys)).distinct())
+    size = keys.agg(bytes_of(keys)).collect()[0][0] or 0
+    return F.broadcast(keys) if size <= FEW_BYTES else keys
 
 
 def _is_shaped_alike(versions: DataFrame, shape: Scd2Shape) -> bool:
@@ -350,8 +355,8 @@ def _with_unknown(
     return changes.unionByName(row.withColumns(marks), allowMissingColumns=True)
 
 
-def _matched_on(shape: Scd2Shape, identity: list[str], span: Column | None) -> Column:
-    matched_on = same_key(identity) if span is None else same_key(identity) & span
+def _matched_on(shape: Scd2Shape, identity: list[str]) -> Column:
+    matched_on = same_key(identity)
     surrogate_key = shape.settings.surrogate_key
     if shape.unknown is None or surrogate_key is None:
         return matched_on
@@ -359,14 +364,14 @@ def _matched_on(shape: Scd2Shape, identity: list[str], span: Column | None) -> C
     return matched_on & is_unknown(column_of("t", surrogate_key), shape.unknown).eqNullSafe(column_of("s", _UNKNOWN))
 
 
-def _counted(changes: DataFrame) -> tuple[tuple[int, int, int, int], list[str]]:
-    """New keys, further versions, closed and late ones, and which actions they need."""
+def _counted(changes: DataFrame) -> tuple[tuple[int, int, int, int], Changed]:
+    """New keys, further versions, closed and late ones; and what is done to the table for them."""
     inserted = (column(ACTION) == INSERT) & ~column(_UNKNOWN)
     found = changes.agg(
         F.count_if(inserted & column(_NEW_KEY)).alias("new_keys"),
         F.count_if(inserted).alias("inserted"),
         F.count_if(column(_CLOSED)).alias("closed"),
         F.count_if(column(_LATE)).alias("late"),
-        F.collect_set(column(ACTION)).alias("actions"),
+        *measures_of(changes),
     ).collect()[0]
-    return (found.new_keys, found.inserted - found.new_keys, found.closed, found.late), found.actions
+    return (found.new_keys, found.inserted - found.new_keys, found.closed, found.late), changed(found.asDict())

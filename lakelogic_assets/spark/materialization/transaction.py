@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
@@ -14,7 +14,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets.contract.materialization import Materialization
 from lakelogic_assets.errors import RaceLostError, SchemaError, TableGoneError, WriteDroppedError
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.driver import Clauses, driver_of
+from lakelogic_assets.spark.driver import Changed, Clauses, driver_of
 from lakelogic_assets.spark.identifiers import column, find_column, quoted
 from lakelogic_assets.spark.materialization.keys import column_of
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
@@ -24,7 +24,6 @@ INSERT, UPDATE, DELETE = "insert", "update", "delete"
 
 _RECENT: Final = 20
 _FIXED_BYTES: Final = 16
-_FEW_BYTES: Final = 16 * 1024**2
 _CHANGES_NO_ROW: Final = (
     "ADD COLUMNS", "CHANGE COLUMN", "CLUSTER BY", "OPTIMIZE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
     "UPGRADE PROTOCOL", "VACUUM END", "VACUUM START",
@@ -48,18 +47,26 @@ class Txn:
             "spark.databricks.delta.commitInfo.userMetadata": self.user_metadata,
             # The changes are evaluated already; Delta would otherwise write them to disk once more.
             "spark.databricks.delta.merge.materializeSource": "none",
+            # Where few changes meet a large table in a shuffle, hashing them spares sorting the table.
             "spark.sql.join.preferSortMergeJoin": "false",
         }
 
 
-def at_hand(frame: DataFrame) -> DataFrame:
-    """A small frame goes to every task as a whole, so that the table it is joined with stays where it is.
+def measures_of(changes: DataFrame) -> list[Column]:
+    """How many changes of each kind there are, and about how many bytes; `changed` reads what they find."""
+    action = column(ACTION)
+    kinds = [F.count_if(action == kind).alias(f"{HIDDEN_PREFIX}{kind}") for kind in (INSERT, UPDATE, DELETE)]
+    return [*kinds, bytes_of(changes).alias(f"{HIDDEN_PREFIX}size")]
 
-    It is evaluated already, and comes through the memory of the driver: its bytes count, not its rows.
-    """
-    sizes = [_size_of(field) for field in frame.schema.fields]
-    size = frame.agg(F.sum(reduce(Column.__add__, sizes))).collect()[0][0]
-    return F.broadcast(frame) if (size or 0) <= _FEW_BYTES else frame
+
+def bytes_of(frame: DataFrame) -> Column:
+    """About how many bytes all rows take, as an aggregate."""
+    return F.sum(reduce(Column.__add__, [_size_of(field) for field in frame.schema.fields]))
+
+
+def changed(found: Mapping[str, Any]) -> Changed:
+    inserted, updated, deleted, size = (found[f"{HIDDEN_PREFIX}{each}"] for each in (INSERT, UPDATE, DELETE, "size"))
+    return Changed(inserted, updated, deleted, size or 0)
 
 
 def _size_of(field: T.StructField) -> Column:
@@ -132,36 +139,38 @@ def merge_changes(
     path: str,
     txn: Txn,
     *,
-    actions: Collection[str],
+    counts: Changed,
     matched_on: Column,
+    span: Column | None,
     fixed: Sequence[str],
     seen: int,
 ) -> int:
     """Insert, update and delete as each row's `ACTION` says, in one commit; the version that the table then has.
 
-    `matched_on` pairs a table row `t` with a change `s`; `actions` are those that occur among the changes. Columns
-    that the table does not have yet are added to it; `fixed` ones are never updated. `seen` is the version of the table
-    that they were worked out from. Without changes there is no
-    commit: readers and whatever is made from the table find it as it was.
+    `matched_on` pairs a table row `t` with a change `s`, and no two changes with one row; `span` says where in the
+    table such rows can be. Columns that the table does not have yet are added to it; `fixed` ones are never updated.
+    `seen` is the version of the table that the changes were worked out from. Without changes there is no commit:
+    readers and whatever is made from the table find it as it was.
     """
     written = [name for name in changes.columns if not name.startswith(HIDDEN_PREFIX)]
     values = {quoted(name): f"s.{quoted(name)}" for name in written}
     kept = {quoted(name).casefold() for name in fixed}
     known = {name.casefold() for name in spark.read.format("delta").load(path).columns}
-    if not known.issuperset(name.casefold() for name in written):
-        # A column is added by a clause that writes it, even where no row has a value for it yet.
-        actions = {*actions, INSERT}
+    # A column is added by a clause that writes it, even where no row has a value for it yet.
+    adds = not known.issuperset(name.casefold() for name in written)
     there = delta_log.version(path)
-    if not actions and there is not None:
+    if not (counts or adds) and there is not None:
         return there
     action = column_of("s", ACTION)
     updated = {name: value for name, value in values.items() if name.casefold() not in kept}
     # Clauses that no row needs are left out: with two hundred columns each costs seconds.
     clauses = Clauses(
-        matched_on,
-        delete=action == DELETE if DELETE in actions else None,
-        update=(action == UPDATE, updated) if UPDATE in actions else None,
-        insert=(action == INSERT, values) if INSERT in actions else None,
+        matched_on if span is None else matched_on & span,
+        delete=action == DELETE if counts.deleted else None,
+        update=(action == UPDATE, updated) if counts.updated else None,
+        insert=(action == INSERT, values) if counts.inserted or adds else None,
+        counts=counts,
+        span=span,
     )
     _refuse_race(path, seen)
     driver_of(spark).merge(spark, changes, path, txn, clauses)
