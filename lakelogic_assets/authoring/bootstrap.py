@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -183,7 +184,10 @@ def _of_csv(path: Path, delimiter: str) -> pa.Schema:
 
 
 def _of_json(path: Path, _: str) -> pa.Schema:
-    return _told(path, lambda: pyarrow.json.read_json(io.BytesIO(_head(path)))).schema
+    said = _head(path)
+    if said.lstrip()[:1] == b"[":  # one list of rows, which can only be read as a whole
+        said = "\n".join(map(json.dumps, _told(path, lambda: json.loads(path.read_bytes())))).encode()
+    return _told(path, lambda: pyarrow.json.read_json(io.BytesIO(said))).schema
 
 
 def _of_parquet(path: Path, _: str) -> pa.Schema:

@@ -73,6 +73,9 @@ def test_nested_values_of_json_and_the_types_of_parquet_are_kept(landing: Path) 
     (landing / "b.jsonl").write_text(json.dumps({"id": 1, "who": {"name": "a", "tags": ["x"]}}) + "\n")
     found = types(drafted(landing.parent, kind="jsonl")["bronze_b"])
     assert found == {"id": "long", "who": "struct<name:string,tags:array<string>>"}
+    (landing / "d.json").write_text(json.dumps([{"id": 1}, {"id": 2, "name": "x"}], indent=1))
+    bootstrap(landing, landing.parent / "lists", landing.parent / "lists/_registry.yaml", kind="json")
+    assert "name: name" in (landing.parent / "lists/bronze_d.yaml").read_text()
     pq.write_table(pa.table({"n": pa.array([1], pa.decimal128(10, 2)), "b": [b"x"]}), landing / "c.parquet")
     output = landing.parent / "more"
     bootstrap(landing, output, output / "_registry.yaml", kind="parquet")
