@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "driver": "lakelogic_assets.cli.driver:driver",
     "materialize": "lakelogic_assets.cli.materialize:materialize",
     "generate": "lakelogic_assets.cli.generate:generate",
+    "bootstrap": "lakelogic_assets.cli.bootstrap:bootstrap",
     "plan": "lakelogic_assets.cli.plan:plan",
     "show": "lakelogic_assets.cli.show:show",
     "graph": "lakelogic_assets.cli.graph:graph",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,13 +22,19 @@ def approve(
     ] = None,
     why: Annotated[str | None, typer.Option(metavar="TEXT", help="The reason, kept with the signature.")] = None,
     window: Annotated[str | None, typer.Option(metavar="KEY", help="Only this window, such as 2026-02-03.")] = None,
-    run_id: Annotated[str | None, typer.Option("--run", metavar="RUN_ID", help="Only what this run asked for.")] = None,
+    run_id: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="RUN_ID", help="Only what this run asked for: its id or that of its call, or a beginning."
+        ),
+    ] = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who signs; else the user of this process.")] = None,
     expires: Annotated[str, typer.Option(metavar="PERIOD", help="How long the signature counts.")] = "24h",
 ) -> None:
     """Sign a schema drift or too many bad rows, so that the window's next run publishes them.
 
     A signature covers what it was given for: when more rows are bad or other columns come, the window waits again.
+    Without days it covers the very files or version that were read.
     """
     from datetime import timedelta
 
@@ -70,11 +76,20 @@ def approve(
 
 def _list(found: list[Hold], *, as_json: bool) -> None:
     if as_json:
-        said = ({"asset": "/".join(h.key), "window": h.window.key, "run_id": h.run_id, "asks": h.asks} for h in found)
-        say_json([*said])
+        say_json([_as_dict(hold) for hold in found])
     elif not found:
         say("Nothing waits for a signature.")
     for hold in () if as_json else found:
         say(f"{'/'.join(hold.key)} {hold.window.key} since {hold.at[:16]} (run {hold.run_id[:8]})")
         for reason in hold.reasons:
             say(f"  {reason}")
+
+
+def _as_dict(hold: Hold) -> dict[str, Any]:
+    return {
+        "asset": "/".join(hold.key),
+        "window": hold.window.key,
+        "run_id": hold.run_id,
+        "pipeline_run_id": hold.pipeline_run_id,
+        "asks": hold.asks,
+    }

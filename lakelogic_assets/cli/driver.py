@@ -175,8 +175,12 @@ def _words(text: str | None) -> list[str]:
 
 
 def _resumed(operation: Operation, outputs: Outputs) -> Operation:
-    """The last run that asked for the same, or the one that the state file names, without what it has done."""
-    from lakelogic_assets.cli.resume import resumption
+    """The last run that asked for the same, or the one that the state file names, without what it has done.
+
+    What came since the last success is planned anew: it leaves out what is done, and takes in what came meanwhile.
+    """
+    from lakelogic_assets.cli.resume import refuse_alive, resumption
+    from lakelogic_assets.report.request import same_work
     from lakelogic_assets.spark.pipeline_log import find, pipeline_log_path, unfinished
 
     path = pipeline_log_path(operation.workspace.root)
@@ -187,6 +191,14 @@ def _resumed(operation: Operation, outputs: Outputs) -> Operation:
         if not operation.as_json:
             say("nothing is left of an earlier run, so all of it is run")
         return operation
+    if not same_work(run.request, operation.asked):
+        if not operation.as_json:
+            other = f"{outputs.state} names the run {run.pipeline_run_id[:8]}, which asked for something else"
+            say(f"{other}, so all of this is run; `lakelogic resume {run.pipeline_run_id[:8]}` goes on with that one")
+        return operation
+    if operation.request.window == "last_success":
+        refuse_alive(run)
+        return replace(operation, resumes=run.pipeline_run_id)
     left = resumption(run, operation.workspace.project, as_json=operation.as_json)
     return replace(left, policy=operation.policy, left_out=operation.left_out)
 

@@ -50,7 +50,7 @@ class Operation:
     resumes: str | None = None
     """The pipeline run that this one goes on with."""
     tasks: Sequence[Task] | None = None
-    """What is left of it; decided anew where it is None."""
+    """All of it; decided anew where it is None."""
     left_out: Sequence[LeftOut] = ()
     """Contracts that were meant and have errors."""
     observers: tuple[Observer, ...] = ()
@@ -114,8 +114,8 @@ def carry_out(operation: Operation, *, dry_run: bool = False) -> int:
 
 
 def _done_before(operation: Operation, campaign: Campaign) -> set[Task]:
-    """The windows that succeeded in the run that is resumed."""
-    if operation.resumes is None:
+    """The windows that succeeded in the run that is resumed; what is planned anew leaves them out itself."""
+    if operation.resumes is None or operation.tasks is None:
         return set()
     done: set[Task] = set()
     for key in {task.key for task in campaign.tasks}:

@@ -50,6 +50,11 @@ def resume(
     raise typer.Exit(carry_out(operation, dry_run=dry_run))
 
 
+def refuse_alive(run: PipelineRun) -> None:
+    if run.is_alive:
+        raise RequestError(f"The run {run.pipeline_run_id[:8]} is still at work in process {run.pid}; wait for it.")
+
+
 def resumption(
     run: PipelineRun,
     project: Project,
@@ -65,8 +70,7 @@ def resumption(
     from lakelogic_assets.plan.request import PipelineRequest, RunPolicy
     from lakelogic_assets.spark.workspace import Workspace
 
-    if run.is_alive:
-        raise RequestError(f"The run {run.pipeline_run_id[:8]} is still at work in process {run.pid}; wait for it.")
+    refuse_alive(run)
     said = run.request
     request = PipelineRequest.from_dict(said)
     tasks = [Task.from_dict(each) for each in said.get("tasks", ())]

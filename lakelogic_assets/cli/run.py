@@ -11,6 +11,7 @@ import typer
 from lakelogic_assets.cli import options
 from lakelogic_assets.cli.printing import counted, say
 from lakelogic_assets.cli.settings import settings_of
+from lakelogic_assets.errors import RequestError
 
 if TYPE_CHECKING:
     from lakelogic_assets.contract.registry import Registry
@@ -57,6 +58,8 @@ def run(ctx: typer.Context, call: RunCall) -> None:
     from lakelogic_assets.spark.session import open_session
     from lakelogic_assets.spark.workspace import Workspace
 
+    if call.day and (call.first or call.last):
+        raise RequestError(f"--day {call.day} is a day by itself; leave it out, or --from and --to.")
     settings = settings_of(ctx)
     words = options.words_of(call.select, call.layer, everything=call.everything)
     days = days_between(call.day or call.first, call.last)

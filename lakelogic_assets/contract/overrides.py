@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from lakelogic_assets import names
@@ -30,6 +32,8 @@ from lakelogic_assets.errors import ContractError
 from lakelogic_assets.project import Project
 
 OPTION: Final = "--set"
+_PLACE: Final = ("source", "path")
+_PATTERN: Final = ("source", "pattern")
 _PLACEHOLDER_FIRST = re.compile(r"\s*\{[A-Za-z_]\w*\}")
 _LONGEST_KEY, _LONGEST_VALUE = 300, 10_000
 _PART = re.compile(
@@ -109,6 +113,7 @@ def overridden(
     problems: list[Problem] = []
     for each in overrides:
         fitting = _fitting(each, {key: registry.merged[key].data for key in chosen})
+        fitting = _picked(each, overrides, [registry.contracts[key] for key in fitting]) or fitting
         misfit = _misfit(each, fitting, [registry.merged[key].data for key in chosen])
         if misfit is not None:
             problems.append(misfit)
@@ -185,6 +190,25 @@ def _fitting(override: Override, contracts: Mapping[Key, Mapping[str, Any]]) -> 
     section = 1 if override.path[0] == "source" else 2
     files = [key for key, path in places.items() if not _reads_table(_value(contracts[key], path[:section]))]
     return files or list(places)
+
+
+def _picked(override: Override, overrides: Sequence[Override], contracts: Sequence[Contract]) -> list[Key]:
+    """Of several contracts those whose files a place and a pattern name together; none where that tells nothing."""
+    said = {each.path: each.value for each in overrides}
+    pattern = said.get(_PATTERN)
+    if len(contracts) < 2 or override.path not in (_PLACE, _PATTERN) or _PLACE not in said or not pattern:
+        return []
+    name = PurePosixPath(str(pattern)).stem
+    fitting = [each.key for each in contracts if any(fnmatchcase(name, own) for own in _own_names(each))]
+    return fitting or [each.key for each in contracts if each.place.entity in re.split(r"[^a-z0-9]+", name.lower())]
+
+
+def _own_names(contract: Contract) -> list[str]:
+    """What the files of a contract are called, by its own patterns and without their endings."""
+    source = contract.source
+    patterns = (source.pattern, source.partition.file_pattern if source.partition else None) if source else ()
+    names = (PurePosixPath(each).stem for each in patterns if each)
+    return [name for name in names if name.strip("*")]
 
 
 def _misfit(override: Override, fitting: Sequence[Key], chosen: Sequence[Mapping[str, Any]]) -> Problem | None:

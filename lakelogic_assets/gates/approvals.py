@@ -23,6 +23,8 @@ class Findings:
     quarantine_ratio: float | None = None
     changed_types: tuple[str, ...] = ()
     """Such as `amount from bigint to string`."""
+    batch: str | None = None
+    """Which state of the source it was found in, where no window of days says what was read."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -43,7 +45,7 @@ class Findings:
     @staticmethod
     def from_dict(said: Mapping[str, Any]) -> Findings:
         new, lost, changed = (tuple(said.get(name, ())) for name in ("new_columns", "lost_columns", "changed_types"))
-        return Findings(new, lost, said.get("quarantine_ratio"), changed)
+        return Findings(new, lost, said.get("quarantine_ratio"), changed, said.get("batch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +95,30 @@ def _is_another(kind: str, before: str) -> bool:
     return len(plain) > 1 and not ("string" in plain and plain & _NESTED)
 
 
-def to_be_signed(changed: Findings, counts: Counts, limit: float | None) -> Findings | None:
-    """What a person has to look at; None where nothing is unusual."""
+def to_be_signed(changed: Findings, counts: Counts, limit: float | None, batch: str | None = None) -> Findings | None:
+    """What a person has to look at, and in which batch; None where nothing is unusual."""
     too_many = limit is not None and counts.quarantined > 0 and counts.quarantine_ratio > limit
     ratio = round(counts.quarantine_ratio, 6) if too_many else None
-    found = replace(changed, quarantine_ratio=ratio)
+    found = replace(changed, quarantine_ratio=ratio, batch=batch)
     return found if found.reasons else None
 
 
 def signature_for(asked: Findings, approvals: Sequence[Approval], now: datetime) -> Approval | None:
-    """The newest signature that counts now and covers all that is asked: a worse ratio or other columns do not."""
+    """The newest signature that counts now and covers all that is asked.
+
+    One for a lower ratio or other columns does not, nor one for another batch.
+    """
     valid = [each for each in approvals if each.at <= now < each.expires and _covers(each.findings, asked)]
     return max(valid, key=lambda each: each.at, default=None)
 
 
 def _covers(signed: Findings, asked: Findings) -> bool:
-    columns = (
-        set(asked.new_columns) <= set(signed.new_columns)
+    same = (
+        asked.batch in (None, signed.batch)
+        and set(asked.new_columns) <= set(signed.new_columns)
         and set(asked.lost_columns) <= set(signed.lost_columns)
         and set(asked.changed_types) <= set(signed.changed_types)
     )
     if asked.quarantine_ratio is None:
-        return columns
-    return (
-        columns and signed.quarantine_ratio is not None and asked.quarantine_ratio <= signed.quarantine_ratio + _SLACK
-    )
+        return same
+    return same and signed.quarantine_ratio is not None and asked.quarantine_ratio <= signed.quarantine_ratio + _SLACK

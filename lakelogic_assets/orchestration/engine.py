@@ -26,7 +26,7 @@ from lakelogic_assets.plan.schedule import State
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
-from lakelogic_assets.spark.admission import upstreams_of
+from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.attempts import tried
 from lakelogic_assets.spark.audit import audit_run
 from lakelogic_assets.spark.execute import execute
@@ -37,6 +37,7 @@ from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import read_runs
 from lakelogic_assets.spark.sources.reference_cache import RunReferences, share_links
 from lakelogic_assets.spark.table_checks import check_table
+from lakelogic_assets.spark.unread import hold_back
 from lakelogic_assets.spark.workspace import Workspace
 
 _PUBLISHED = ("success", "no_new_data", "unchanged")
@@ -135,9 +136,19 @@ class Engine:
 
     def hold(self, product: Product, window: Window, asked: Asked, reason: str) -> Attempt:
         """Do not even try: an upstream did not bring this window. What reads from this product waits in turn."""
-        holds = Holds(self.workspace.destination(product.contract).holds)
-        holds.note(Hold(product.key, window, (reason,), asked.run_id, datetime.now(UTC).isoformat()))
+        request = self._request(product, window, asked, product.contract)
+        hold_back(product.contract, self.workspace.destination(product.contract), request, (reason,))
         return _not_run(product, reason)
+
+    def keep_back(self, product: Product, window: Window, asked: Asked, why: str) -> None:
+        """Let what reads from this product wait for a window whose failure is in the run log already."""
+        holds = Holds(self.workspace.destination(product.contract).holds)
+        holds.note(Hold(product.key, window, (why,), asked.run_id, datetime.now(UTC).isoformat()))
+
+    def stands_in(self, upstream: Key, key: Key) -> bool:
+        """Whether what an upstream brought before is still good enough for a contract, by its own word."""
+        known = {each.key: each for each in upstreams_of(self.registry, self.workspace, key)}
+        return upstream in known and stands_in(known[upstream], datetime.now(UTC))
 
     def look(self, product: Product, window: Window, asked: Asked) -> Attempt:
         """Judge what is in the table already; nothing is written."""
@@ -150,8 +161,8 @@ class Engine:
         found = outcomes(contract, product.checks, report, self._findings(product, window, report))
         return Attempt(report, tuple(_of_table_alone(outcome) for outcome in found))
 
-    def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
-        request = RunRequest(
+    def _request(self, product: Product, window: Window, asked: Asked, contract: Contract) -> RunRequest:
+        return RunRequest(
             window=window,
             pipeline_run_id=asked.run_id,
             external_logic=self.workspace.logic_policy,
@@ -164,10 +175,12 @@ class Engine:
             skipped=asked.skipped,
             warnings=(asked.why,) if asked.warns else (),
             references=self.references if product.key in self._sharing else None,
+            asked=asked_of(asked.window, asked.why, contract, rebuilds=asked.reprocess),
         )
+
+    def _executed(self, product: Product, window: Window, asked: Asked) -> RunReport:
         contract = self._contract(product, asked)
-        said = asked_of(asked.window, asked.why, contract, rebuilds=asked.reprocess)
-        request = replace(request, asked=said)
+        request = self._request(product, window, asked, contract)
         lakehouse, destination = self.workspace.lakehouse(contract), self.workspace.destination(contract)
         return tried(
             lambda: execute(contract, asked.spark, lakehouse, destination, request),

@@ -2,32 +2,34 @@
 
 # Dagster reads the types of `config` parameters when a function is decorated, so they cannot be texts here.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from lakelogic_assets.contract.base import period_seconds
+from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.overrides import overridden, parse_overrides
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.orchestration import events
 from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
 from lakelogic_assets.orchestration.metadata import run_metadata
+from lakelogic_assets.orchestration.operation_log import OperationLog, words_of
 from lakelogic_assets.orchestration.options import PolicyOptions, policy_of, under_packs
 from lakelogic_assets.orchestration.product import Product
 from lakelogic_assets.orchestration.selecting import SELECT, DaysOfSelection, chosen_days, chosen_products
 from lakelogic_assets.plan.campaign import Campaign, Task
 from lakelogic_assets.plan.request import PipelineRequest, request_for
 from lakelogic_assets.plan.schedule import Progress, Rules, follow_in_order
-from lakelogic_assets.spark.admission import stands_in, upstreams_of
 from lakelogic_assets.spark.approvals import approve
 from lakelogic_assets.spark.campaigns import Planner, below
 from lakelogic_assets.spark.reprocessing import most_rounds, what_is_left
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation | dg.AssetObservation]
+Values = Mapping[Key, Mapping[str, Any]]
 
 
 class RunContracts(PolicyOptions, DaysOfSelection):
@@ -50,7 +52,9 @@ class Approve(dg.Config):
     contract: str = Field(description="Whose windows are signed.")
     why: str = Field(description="The reason, kept with the signature.")
     window: str | None = Field(default=None, description="Only this window, such as 2026-02-03.")
-    run_id: str | None = Field(default=None, description="Only what this run of the engine asked for.")
+    run_id: str | None = Field(
+        default=None, description="Only what this run asked for: of Dagster or the engine, or a beginning."
+    )
     by: str | None = Field(default=None, description="Who signs; else the user of the process.")
     expires: str = Field(default="24h", description="How long the signature counts.")
 
@@ -148,22 +152,29 @@ class _Operation:
     asked: Asked
     named: frozenset[tuple[str, ...]]
     """What was selected; values that are set go to these alone."""
+    log: OperationLog
     troubles: dict[str, str] = field(default_factory=dict)
 
     def events(self) -> Events:
         self._refuse_everything_at_once()
-        self._refuse_values_that_do_not_fit()
+        values = self._values()
         keys = [product.key for product in self.products]
-        campaign: Campaign | None = self._planned(keys)
+        campaign = self._planned(keys)
+        with self.log.kept(campaign):
+            yield from self._rounds(campaign, keys, values)
+        if self.troubles:
+            told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
+            raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)
+
+    def _rounds(self, first: Campaign, keys: Sequence[Key], values: Values) -> Events:
+        campaign: Campaign | None = first
         done: dict[Task, Any] = {}
         for _ in range(most_rounds(self.engine.registry)):
             if campaign is None or not campaign.tasks:
                 break
-            yield from self._run(campaign, done)
+            self.log.expect(campaign)
+            yield from self._run(campaign, done, values)
             campaign = what_is_left(self.request, self.engine.registry, self.engine.workspace, keys, done)
-        if self.troubles:
-            told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
-            raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)
 
     def _planned(self, keys: Sequence[tuple[str, ...]]) -> Campaign:
         try:
@@ -178,9 +189,10 @@ class _Operation:
             told = f"{', '.join(by_day)} are made by partitions: name a `first_day`, or the window `last_success`."
             raise dg.Failure(told, allow_retries=False)
 
-    def _refuse_values_that_do_not_fit(self) -> None:
+    def _values(self) -> Values:
+        """What was set, for each contract that it is meant for; what does not fit is refused."""
         if not self.asked.overrides:
-            return
+            return {}
         project = self.engine.workspace.project
         try:
             found = overridden(self.engine.registry, parse_overrides(self.asked.overrides), project, self.named)
@@ -189,11 +201,12 @@ class _Operation:
         wrong = [str(problem) for problem in found.errors if problem.location.option]
         if wrong:
             raise dg.Failure("; ".join(wrong), allow_retries=False)
+        return {key: found.contracts[key].place.overrides for key in self.named}
 
-    def _run(self, campaign: Campaign, done: dict[Task, Any]) -> Events:
+    def _run(self, campaign: Campaign, done: dict[Task, Any], values: Values) -> Events:
         rules = Rules[Task, Attempt](lambda attempt: attempt.state, stands_in=self._stands_in, after=campaign.after)
         upstream = {task: campaign.upstream[task] for task in campaign.tasks}
-        for progress in follow_in_order(upstream, self._attempted, rules):
+        for progress in follow_in_order(upstream, lambda task: self._attempted(task, values), rules):
             if progress.state != "started":
                 done[progress.key] = progress
                 yield from self._recorded(progress)
@@ -202,19 +215,18 @@ class _Operation:
     def _by_key(self) -> dict[tuple[str, ...], Product]:
         return {product.key: product for product in self.products}
 
-    def _attempted(self, task: Task) -> Attempt:
-        overrides = self.asked.overrides if task.key in self.named else {}
+    def _attempted(self, task: Task, values: Values) -> Attempt:
         if task.warns:
             self.context.log.warning(f"{task}: {task.why}")
-        told = replace(self.asked, why=task.why, warns=task.warns, skipped=task.skipped)
-        asked = replace(told, reprocess=task.rebuilds, overrides=overrides)
+        asked = replace(self._asked_for(task), overrides=values.get(task.key, {}))
         return self.engine.run(self._by_key[task.key], task.window, asked)
 
+    def _asked_for(self, task: Task) -> Asked:
+        told = replace(self.asked, why=task.why, warns=task.warns, skipped=task.skipped)
+        return replace(told, reprocess=task.rebuilds, overrides={})
+
     def _stands_in(self, task: Task, blocker: Task) -> bool:
-        known = {up.key: up for up in upstreams_of(self.engine.registry, self.engine.workspace, task.key)}
-        if self.asked.policy.ignore_gates:
-            return True
-        return blocker.key in known and stands_in(known[blocker.key], datetime.now(UTC))
+        return self.asked.policy.ignore_gates or self.engine.stands_in(blocker.key, task.key)
 
     def _recorded(self, progress: Progress[Task, Attempt]) -> Events:
         task, product = progress.key, self._by_key[progress.key.key]
@@ -224,7 +236,8 @@ class _Operation:
             raise progress.error
         if attempt is None:
             why = progress.reason or f"waits for {', '.join(map(str, progress.waits_for))}"
-            attempt = self.engine.hold(product, task.window, self.asked, why)
+            attempt = self.engine.hold(product, task.window, self._asked_for(task), why)
+        self.log.tell(task, attempt, held=progress.result is None)
         if attempt.trouble is not None:
             self.troubles[str(task)] = attempt.trouble
         report = attempt.report
@@ -261,4 +274,7 @@ def _operation(
         say=context.log.info,
     )
     engine, laid = under_packs(engine, products, config)
-    return _Operation(context, engine, laid, request, asked, named)
+    words = words_of(
+        engine, request, asked.policy, config, ["/".join(product.key) for product in laid if product.key in named]
+    )
+    return _Operation(context, engine, laid, request, asked, named, OperationLog(engine, context.run_id, words))

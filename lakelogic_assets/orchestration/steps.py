@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
+from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.orchestration import events
 from lakelogic_assets.orchestration.deadline import set_deadline
 from lakelogic_assets.orchestration.engine import Asked, Attempt, Engine
@@ -87,7 +88,9 @@ class Step:
         asked = self.asked
         seconds = asked.policy.timeout_seconds or self.product.settings.timeout_seconds
         set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions), seconds)
-        waits = self._held_in_this_run(partitions) if several and not self.options.ignore_gates else {}
+        missing = self._missing_in_this_run(partitions) if several and not self.options.ignore_gates else {}
+        stood_in = {up: days for up, days in missing.items() if self.engine.stands_in(up, self.product.key)}
+        waits = {day: "/".join(up) for up, days in missing.items() if up not in stood_in for day in days}
         progress = _Progress()
         for partition in partitions:
             name, window = partition or "full", self.product.window(partition)
@@ -109,9 +112,12 @@ class Step:
         goes_on = several and progress.published > 0 and self._has_downstream()
         if progress.troubles and not goes_on:
             raise _failure(self.product, progress, len(partitions))
+        if stood_in and not goes_on:
+            # The step above has passed on its good days, so nobody else would say that it has bad ones.
+            raise _stood_in(self.product, stood_in)
         for name, why in progress.errors.items():
             # The step goes on for its good days, so whoever needs the others is told by a hold.
-            self.engine.hold(self.product, self.product.window(name), asked, why)
+            self.engine.keep_back(self.product, self.product.window(name), asked, why)
         yield from self._check_outputs()
 
     def _recorded(self, attempt: Attempt, partition: str | None, *, several: bool) -> Iterator[Any]:
@@ -151,17 +157,18 @@ class Step:
             if check.name in wanted:
                 yield dg.Output(None, output_name=events.output_name(self.product.asset_key, check.name))
 
-    def _held_in_this_run(self, partitions: Sequence[str | None]) -> dict[str, str]:
-        """Days that an upstream should have brought in this very run and did not, with its name."""
+    def _missing_in_this_run(self, partitions: Sequence[str | None]) -> dict[Key, list[str]]:
+        """By upstream, the days that it should have brought in this very run and did not."""
         days = [day for day in partitions if day is not None]
         running = self.context.job_def.asset_layer.selected_asset_keys
         product = self.product
-        held: dict[str, str] = {}
+        found: dict[Key, list[str]] = {}
         for upstream in product.upstream:
             if product.upstream_partitions.get(upstream) == product.partitions and asset_key(upstream) in running:
                 done = events.days_of_run(self.context.instance, asset_key(upstream), days, self.context.run)
-                held |= {day: "/".join(upstream) for day in days if day not in done}
-        return held
+                missing = [day for day in days if day not in done]
+                found |= {upstream: missing} if missing else {}
+        return found
 
     def _has_downstream(self) -> bool:
         """Whether a later step of this run waits for this asset: failing here would take its good days with it."""
@@ -176,5 +183,13 @@ def _failure(product: Product, progress: _Progress, windows: int) -> dg.Failure:
     return dg.Failure(
         description=f"{'/'.join(product.key)}: {many}{told}",
         metadata={"not_published": names, "published": progress.published},
+        allow_retries=False,
+    )
+
+
+def _stood_in(product: Product, missing: Mapping[Key, Sequence[str]]) -> dg.Failure:
+    told = "; ".join(f"{'/'.join(upstream)} did not publish {', '.join(days)}" for upstream, days in missing.items())
+    return dg.Failure(
+        description=f"{'/'.join(product.key)} is published, with what was there before: {told} in this run.",
         allow_retries=False,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakelogic_assets.contract.reading import read_text
 from lakelogic_assets.errors import LakeLogicError, RequestError
-from lakelogic_assets.gates.approvals import DEFAULT_EXPIRY, Approval, Findings
+from lakelogic_assets.gates.approvals import DEFAULT_EXPIRY, Approval, Findings, signature_for
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.holds import Hold, Holds, write_note
@@ -68,49 +68,56 @@ def approve(
     if not chosen:
         known = ", ".join(hold.window.key for hold in open_ones)
         raise RequestError(f"{name} has nothing to sign for the window {window}; what waits is {known}.")
-    if run_id is not None and not any(hold.run_id.startswith(run_id) for hold in chosen):
+    asking = [hold for hold in chosen if run_id is None or hold.is_of(run_id)]
+    if not asking:
         asked = ", ".join(f"{hold.run_id[:8]} ({hold.window.key})" for hold in chosen)
         raise RequestError(f"The run {run_id} asked for nothing that waits of {name}; these did: {asked}.")
-    chosen = [hold for hold in chosen if run_id is None or hold.run_id.startswith(run_id)]
     signed_at = now or datetime.now(UTC)
     signed = [
         (
             hold.window,
             Approval(by or created_by(os.environ), why, signed_at, signed_at + expires, _asked(hold), hold.run_id),
         )
-        for hold in chosen
+        for hold in asking
     ]
     for each, approval in signed:
         Approvals(destination.approvals).sign(key, each, approval)
     return signed
 
 
-def signatures(destination: Destination, key: Key, window: Window, file: str | None, asked: Findings) -> list[Approval]:
-    """All signatures that may count for a window: those that were given by command, and the file of the request."""
-    given = Approvals(destination.approvals).of(key, window)
-    if file and Path(file).is_file():
-        given.append(from_file(Path(file), destination, key, window, asked))
-    return given
+def signature_of(
+    destination: Destination, key: Key, window: Window, file: str | None, asked: Findings, now: datetime | None = None
+) -> Approval | None:
+    """The signature that covers what a window asks for: one that was given by command, else the file of the request.
+
+    The file may be meant for another contract of the call, so it is looked at only where it is needed.
+    """
+    now = now or datetime.now(UTC)
+    given = signature_for(asked, Approvals(destination.approvals).of(key, window), now)
+    if given is not None or not file or not Path(file).is_file():
+        return given
+    return signature_for(asked, [from_file(Path(file), destination, key, window, asked)], now)
 
 
 def from_file(path: Path, destination: Destination, key: Key, window: Window, asked: Findings) -> Approval:
-    """A file as a signature for all that is asked; it may say by whom, why, until when and for which run.
+    """A file as a signature; it may say by whom, why, until when and for which run.
 
-    Without a word about its end it counts for a day from when it was written.
+    It is one for what that run asked for, or without a word about it for all that is asked. Without a word about its
+    end it counts for a day from when it was written.
     """
     said = _content(path)
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     run_id = said.get("run_id")
-    asking = {hold.run_id for hold in waiting(destination, key) if hold.window == window}
-    if run_id is not None and run_id not in asking:
+    hold = next((each for each in waiting(destination, key) if each.window == window), None)
+    if run_id is not None and (hold is None or not hold.is_of(str(run_id))):
         raise RequestError(f"{path} approves the run {run_id}, which did not ask for {'/'.join(key)} {window.key}.")
     unsigned = Approval(
         by=str(said.get("by") or _owner(path)),
         why=str(said.get("why") or f"the file {path.name}"),
         at=written,
         expires=_moment(said.get("expires"), path) or written + DEFAULT_EXPIRY,
-        findings=asked,
-        run_id=str(run_id) if run_id is not None else None,
+        findings=_asked(hold) if run_id is not None and hold is not None else asked,
+        run_id=hold.run_id if run_id is not None and hold is not None else None,
     )
     return replace(unsigned, at=min(written, datetime.now(UTC)))
 

@@ -147,7 +147,8 @@ def _set_aside(run: Run, batch: Batch, rows: BadRows | None, draft: RunReport) -
     run.intents.note(Intent(attempt.app, attempt.generation, run.destination.target, draft.as_dict()))
     if draft.status in ("blocked", "waiting"):
         key, at = scope.contract.key, scope.started_at.isoformat()
-        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at, draft.asks))
+        call = scope.pipeline_run_id
+        run.holds.note(Hold(key, attempt.window, draft.reasons, scope.run_id, at, draft.asks, call))
     if not scope.contract.quarantine.enabled:
         refuse_changes(batch.read, draft.counts.quarantined, draft.counts)
         return {}

@@ -341,7 +341,7 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
             counts = Counts(source, good, bad, source - good - bad)
             warn_of_growth(scope, counts)
             found = _findings(batch, evaluation)
-            judged = judge_run(scope, run.request, destination, found, counts, outcomes)
+            judged = judge_run(scope, run.request, destination, batch.read.snapshot, found, counts, outcomes)
         draft = replace(
             _draft(run, blank, batch, evaluation, counts, outcomes, judged),
             schema=found,

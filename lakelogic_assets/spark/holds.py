@@ -26,6 +26,12 @@ class Hold:
     at: str
     asks: Mapping[str, Any] | None = None
     """What a person may sign so that it goes on, where that is what it waits for."""
+    pipeline_run_id: str | None = None
+    """The call that the run belonged to: that of the command line, or the run of Dagster."""
+
+    def is_of(self, run_id: str) -> bool:
+        """Whether a run is the one that asked, or the call it belonged to; the beginning of an id is enough."""
+        return any(each.startswith(run_id) for each in (self.run_id, self.pipeline_run_id or "")) and bool(run_id)
 
     def __str__(self) -> str:
         why = "; ".join(self.reasons) or "a gate is closed"
@@ -40,8 +46,8 @@ class Holds:
 
     def note(self, hold: Hold) -> None:
         said = {"window": hold.window.as_dict(), "reasons": hold.reasons, "run_id": hold.run_id, "at": hold.at}
-        asks = {"asks": hold.asks} if hold.asks is not None else {}
-        write_note(self._path(hold.key, hold.window), said | asks)
+        more = {"asks": hold.asks, "pipeline_run_id": hold.pipeline_run_id}
+        write_note(self._path(hold.key, hold.window), said | {k: v for k, v in more.items() if v is not None})
 
     def release(self, key: Key, window: Window, *, exactly: bool = False) -> None:
         """Forget the holds that a success of the window covers completely; `exactly`, only that of this very window."""
@@ -70,7 +76,8 @@ def _read(key: Key, path: Path) -> Hold | None:
     except FileNotFoundError:
         return None
     window = Window.from_dict(said["window"])
-    return Hold(key, window, tuple(said["reasons"]), said["run_id"], said["at"], said.get("asks"))
+    asks, call = said.get("asks"), said.get("pipeline_run_id")
+    return Hold(key, window, tuple(said["reasons"]), said["run_id"], said["at"], asks, call)
 
 
 def write_note(path: Path, said: Mapping[str, Any]) -> None:

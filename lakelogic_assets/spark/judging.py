@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from lakelogic_assets.contract.settings import settings_of
-from lakelogic_assets.gates.approvals import drift, signature_for, to_be_signed
+from lakelogic_assets.gates.approvals import drift, to_be_signed
 from lakelogic_assets.gates.verdict import Verdict, max_quarantine_ratio, signed_verdict, verdict
 from lakelogic_assets.report.run import Counts, DatasetRuleOutcome, SchemaFindings, Status
-from lakelogic_assets.spark.approvals import signatures
+from lakelogic_assets.spark.approvals import signature_of
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.publishing import Attempt
 from lakelogic_assets.spark.recovery import report_from
 from lakelogic_assets.spark.request import RunRequest
 from lakelogic_assets.spark.run_log import standing_reports
 from lakelogic_assets.spark.scope import Scope
+from lakelogic_assets.spark.sources.snapshot import SourceSnapshot
 
 
 def judge_run(
     scope: Scope,
     request: RunRequest,
     destination: Destination,
+    snapshot: SourceSnapshot,
     found: SchemaFindings,
     counts: Counts,
     outcomes: Sequence[DatasetRuleOutcome],
 ) -> Verdict:
-    """What becomes of the rows; where people sign, what they have signed counts."""
+    """What becomes of the rows; where people sign, what they have signed counts.
+
+    A window without days is signed for what was read in it, as the next one without days reads something else.
+    """
     contract, approval = scope.contract, request.approval
     if not (approval.required or settings_of(contract).approval_required):
         return verdict(contract, counts, outcomes)
     changed = drift(found, _schema_before(scope, destination) or found)
-    asks = to_be_signed(changed, counts, max_quarantine_ratio(contract))
+    batch = snapshot.identity if request.window.is_full and snapshot.listed else None
+    asks = to_be_signed(changed, counts, max_quarantine_ratio(contract), batch)
     if asks is None:
         return signed_verdict(contract, counts, outcomes, None, None)
-    given = signatures(destination, contract.key, request.window, approval.file, asks)
-    return signed_verdict(contract, counts, outcomes, asks, signature_for(asks, given, datetime.now(UTC)))
+    signature = signature_of(destination, contract.key, request.window, approval.file, asks)
+    return signed_verdict(contract, counts, outcomes, asks, signature)
 
 
 def _schema_before(scope: Scope, destination: Destination) -> SchemaFindings | None:

@@ -145,8 +145,8 @@ def test_figures_as_json_without_a_path_are_kept_beside_the_logs() -> None:
         (*ALL_THREE, "--layers", "reference,bronze,silver,gold", "--window", "last_success"),
         (*ALL_THREE, "--layers", "bronze,silver,gold", "--entities", "policies"),
         (
-            *ALL_THREE[:2], "--layers", "bronze", "--entities", "claims", "--set", "source.path=data/bronze",
-            "--set", "source.pattern=claims_cdc_2026-02-06.csv",
+            *ALL_THREE[:2], "--layers", "bronze", "--set", "source.path=data/bronze", "--set",
+            "source.pattern=claims_cdc_2026-02-06.csv",
         ),
         (
             *ALL_THREE, "--layers", "bronze,silver,gold", "--window", "range", "--window-start-date", "2026-02-01",

@@ -17,6 +17,7 @@ import pytest
 
 from lakelogic_assets.orchestration.build import build_definitions
 from lakelogic_assets.project import Project
+from lakelogic_assets.spark.window_states import window_states
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -225,6 +226,11 @@ class Runner:
             else {}
         )
         return resolved.execute_in_process(instance=self.instance, tags=tags, raise_on_error=False, **options)
+
+    def logged(self, table: str, window: str) -> str:
+        """How the newest run of a window ended, by the run log."""
+        path = self.shop.root / ".lakehouse/warehouse/lake/shop/_pipeline_run_log"
+        return window_states(str(path), f"shop/{table}")[window].status
 
     def recorded(self, table: str) -> list[str | None]:
         """The partitions that Dagster knows as materialized."""

@@ -16,6 +16,7 @@ from lakelogic_assets.spark.run_log import read_runs
 from tests.orchestration.conftest import Shop, make_shop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -58,6 +59,44 @@ def windows(shop: Shop, table: str) -> list[tuple[str, str]]:
     path = shop.root / ".lakehouse/warehouse/lake/shop/_pipeline_run_log"
     rows = read_runs(str(path), contract=f"shop/{table}", with_reports=True)[::-1]
     return [(row["report"]["window"]["key"], row["status"]) for row in rows]
+
+
+@pytest.fixture
+def driver(shop: Shop, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def called(*words: str) -> tuple[int, str]:
+        registry = str(shop.root / TILL / "_system.yaml")
+        code = lakelogic(["driver", "--registry", registry, "--layers", "bronze,silver", *words])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return called
+
+
+def test_a_standing_call_that_resumes_takes_in_new_days_although_an_old_one_stays_blocked(
+    shop: Shop, driver: Callable[..., tuple[int, str]]
+) -> None:
+    shop.write("partitions/daily.yaml", "name: daily\ncadence: daily\nstart: '2026-02-01'\nend: '2026-02-04'\n")
+    state = shop.root / "state.json"
+    nightly = ("--window", "last_success", "--state-path", str(state), "--resume")
+    shop.land(ONE, CLOSED)
+    assert driver(*nightly)[0] == 1
+    first = json.loads(state.read_text())["pipeline_run_id"]
+    shop.land(TWO, 11)
+    code, said = driver(*nightly)
+    assert code == 1, said
+    assert json.loads(state.read_text())["pipeline_run_id"] == first
+    assert (TWO, "success") in windows(shop, BRONZE)
+    assert windows(shop, BRONZE).count((ONE, "success")) == 1
+    assert shop.days(SILVER) == [TWO]
+    assert windows(shop, SILVER).count((ONE, "blocked")) == 2
+
+    # A state file of other work does not decide what is run.
+    days = ("--window", "range", "--window-start-date", TWO, "--window-end-date", TWO)
+    code, said = driver(*days, "--state-path", str(state), "--resume", "--dry-run")
+    assert code == 0
+    assert f"{state} names the run {first[:8]}, which asked for something else, so all of this is run" in said
+    planned = [line.split()[1:3] for line in said.splitlines() if line.startswith("  …")]
+    assert planned == [[f"shop/{BRONZE}", TWO], [f"shop/{SILVER}", TWO]]
 
 
 def test_a_driver_runs_mends_resumes_and_tells_everybody(

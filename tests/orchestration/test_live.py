@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from tests.orchestration.conftest import BAD_DAY, DAYS
-from tests.orchestration.live import BRONZE, LOCATION, REASON, SILVER, TOTALS, Backfilled, Live, backfilled, key, live
+from typing import TYPE_CHECKING
+
+from lakelogic_assets.cli.app import run as lakelogic
+from tests.orchestration.conftest import BAD_DAY, DAYS, make_shop
+from tests.orchestration.live import (
+    BRONZE,
+    LOCATION,
+    REASON,
+    SILVER,
+    TOTALS,
+    Backfilled,
+    Live,
+    backfilled,
+    key,
+    land_week,
+    live,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 __all__ = ["backfilled", "live"]
 
@@ -74,6 +94,20 @@ def test_a_backfill_brings_six_days_into_every_table_and_holds_the_bad_one(backf
     for table in (SILVER, TOTALS):
         assert of_the_week(live.shop.days(table)) == GOOD_DAYS
         assert of_the_week(live.days_recorded(table)) == GOOD_DAYS
+
+
+def test_a_backfill_leaves_the_tables_that_the_command_line_leaves(
+    backfilled: Backfilled, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert spark is not None
+    other, days = make_shop(tmp_path / "shop"), DAYS[2:5]
+    land_week(other)
+    tables = [BRONZE, SILVER, TOTALS]
+    assert lakelogic(["backfill", *tables, "--from", days[0], "--to", days[-1], "--project", str(other.root)]) == 1
+    for table in tables:
+        columns = ("ordered_on", "total") if table == TOTALS else ("ordered_on", "order_id", "amount")
+        found = [row for row in backfilled.live.shop.rows(table, *columns) if row[0] in days]
+        assert found == other.rows(table, *columns), table
 
 
 def test_the_bar_of_a_check_has_the_status_of_each_day(backfilled: Backfilled) -> None:

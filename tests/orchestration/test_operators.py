@@ -247,6 +247,7 @@ def test_a_day_whose_files_were_all_withdrawn_is_emptied_with_all_that_was_made_
         (("run", GOLD, "--window", "range"), "needs a first and a last day"),
         (("run", GOLD, "--window", "last_week"), "is not a window; choose one of full"),
         (("run", GOLD, "--window", "full", "--day", ONE), "takes no days"),
+        (("run", GOLD, "--day", ONE, "--from", TWO), f"--day {ONE} is a day by itself; leave it out, or --from"),
         (("run", "gold_till_totls"), "Did you mean gold_till_totals?"),
         (("reprocess", "--from", ONE), "Say what to run"),
         (("run", GOLD, "--timeout", "soon"), "is not a length of time"),

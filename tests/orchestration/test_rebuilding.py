@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,9 @@ class Till:
 
     def files(self, table: str) -> set[str]:
         return set(DeltaTable(str(self.shop.root / ".lakehouse/warehouse/lake/shop" / table)).file_uris())
+
+    def version(self, table: str) -> int:
+        return DeltaTable(str(self.shop.root / ".lakehouse/warehouse/lake/shop" / table)).version()
 
     @property
     def totals(self) -> list[tuple[str, str]]:
@@ -122,3 +126,16 @@ def test_tables_are_emptied_come_back_and_are_loaded_anew(till: Till, call: Call
     assert sorted(till.runs(SILVER)[runs:]) == [ONE, TWO, THREE]
     assert {table: till.shop.rows(table, "ordered_on") for table in (SILVER, GOLD)} == before
     assert till.totals == totals
+
+
+def test_a_layer_is_emptied_and_goes_back_to_a_version_and_to_a_moment(till: Till, call: Call) -> None:
+    before = {table: till.shop.rows(table, "ordered_on") for table in (BRONZE, SILVER, GOLD)}
+    version, moment = till.version(SILVER), datetime.now(UTC).isoformat()
+    for back in (("--version", str(version)), ("--to", moment)):
+        said = call("reset", "--layer", "silver", "--yes")
+        assert next(line for line in said.splitlines() if "emptied" in line).startswith(f"  ✓ shop/{SILVER}: emptied")
+        assert {table: till.shop.rows(table, "ordered_on") for table in before} == before | {SILVER: []}
+        call("restore", SILVER, *back, "--yes")
+        assert {table: till.shop.rows(table, "ordered_on") for table in before} == before
+    # The two resets and the two restores are commits of their own, and the history is kept.
+    assert till.version(SILVER) == version + 4

@@ -82,6 +82,21 @@ def test_a_file_is_the_signature_of_a_job_and_only_for_the_run_it_names(till: Ru
     assert till.shop.rows(SILVER, "amount") == [("10.0",)]
 
 
+def test_a_column_that_came_waits_until_the_job_approve_signs_it(till: Runner) -> None:
+    till.shop.land(THREE, 10)
+    assert run(till, THREE).success
+    file = till.shop.land(FOUR, 10)
+    file.write_text(file.read_text().replace('"amount"', '"colour": "red", "amount"'))
+    waits = run(till, FOUR, approval_required=True)
+    assert "the source has new columns: colour; this waits for a signature" in told(waits)
+    assert FOUR not in till.recorded(BRONZE)
+    # The run is named as Dagster shows it.
+    signed = start(till, "approve", "sign", contract=BRONZE, why="agreed", run_id=waits.run_id[:8])
+    assert signed.success, told(signed)
+    assert run(till, FOUR, approval_required=True).success
+    assert FOUR in till.recorded(BRONZE)
+
+
 def test_what_may_pass_by_itself_is_tried_again_each_time_after_twice_as_long(
     till: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
