@@ -9,10 +9,12 @@ import os
 import shutil
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
@@ -33,6 +35,7 @@ from lakelogic_assets.spark.session import jvm_pid, local_session
 Command = dict[str, Any]
 _jvms: list[int] = []
 _TRIES = 20
+_LONGEST_WAIT = 500.0
 _BRIEF_VACUUM = {
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
@@ -78,12 +81,24 @@ def _run(command: Command) -> Command:
     note_jvm()
     window = Window.day(command["window"]) if command.get("window") else Window.full()
     clock = shifted(command.get("clock", 0.0), command.get("jumps"))
-    with clock as told, _sabotage(command.get("fault"), processor):
+    lock = _no_lock() if command.get("unlocked") else contextlib.nullcontext()
+    with clock as told, lock, _sabotage(command.get("fault"), processor):
         try:
             report = processor.run(window=window)
         finally:
             note_jvm()
     return {"status": report.status, "warnings": report.warnings, "told": told}
+
+
+@contextlib.contextmanager
+def _no_lock() -> Iterator[None]:
+    """As on an object store, which has none: nobody in the engine waits for anybody."""
+    with contextlib.ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("lakelogic_assets.") and vars(module).get("table_lock") is table_lock:
+                free = mock.patch.object(module, "table_lock", return_value=contextlib.nullcontext())
+                stack.enter_context(free)
+        yield
 
 
 @contextlib.contextmanager
@@ -120,6 +135,7 @@ def _act(fault: Command, places: dict[str, str]) -> Act:
         "kill jvm": kill_jvm,
         "kill both": kill_both,
         "drop table": lambda: shutil.rmtree(places["target"], ignore_errors=True),
+        "wait": lambda: _wait(Path(fault["here"]), Path(fault["go"])),
         "truncate": lambda: _cut(Path(fault["file"])),
         "replace": lambda: Path(fault["other"]).replace(fault["file"]),
         "remove": lambda: Path(fault["file"]).unlink(),
@@ -132,6 +148,13 @@ def _act(fault: Command, places: dict[str, str]) -> Act:
         acts[fault["act"]]()
 
     return strike
+
+
+def _wait(here: Path, go: Path) -> None:
+    here.touch()
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while not go.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _cut(file: Path) -> None:
@@ -148,7 +171,8 @@ def _foreign(path: str, change: Callable[[DeltaTable], object]) -> None:
 
 def _maintain(command: Command) -> Command:
     processor = DataProcessor(command["contract"])
-    return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
+    with _sabotage(command.get("fault"), processor):
+        return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
 
 
 def _erase(command: Command) -> Command:
@@ -160,8 +184,10 @@ def _erase(command: Command) -> Command:
     spark = local_session().newSession()
     for name, value in _BRIEF_VACUUM.items():
         spark.conf.set(name, value)
-    target = DataProcessor(command["contract"]).destination.target
-    with table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext():
+    processor = DataProcessor(command["contract"])
+    target = processor.destination.target
+    lock = table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext()
+    with lock, _sabotage(command.get("fault"), processor):
         table = DeltaTables.forPath(spark, target)
         _until_it_is_alone(lambda: table.delete("k = 'k00'"))
         _until_it_is_alone(lambda: spark.sql(f"REORG TABLE delta.`{target}` APPLY (PURGE)"))
