@@ -142,15 +142,14 @@ def _both(
     first, second = lane.crew.get(), lane.crew.get()
     first.tell(commands[0])
     time.sleep(fault.details["pause"] if commands[1]["do"] != "run" else 0)
-    struck = first.is_busy
+    struck = first.is_busy or dies_by_itself
     second.tell(commands[1])
     if fault.details["killed"] and not dies_by_itself:
         time.sleep(fault.details["pause"] / 2)
         struck = first.is_busy
         first.kill()
     answers = [_last_word(lane, first), _last_word(lane, second)]
-    if fault.details["killed"]:
-        struck = struck and answers[0] is None
+    struck &= answers[0] is None or not fault.details["killed"]
     return sum(map(traceback_of, answers), Finding(struck=struck)), answers
 
 

@@ -26,9 +26,9 @@ from lakelogic_assets.cli.app import run as lakelogic
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.processor import DataProcessor
+from lakelogic_assets.spark import locks
 from lakelogic_assets.spark.audit import audit
 from lakelogic_assets.spark.failures import is_conflict
-from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.maintenance import SAFE_HOURS, maintain
 from lakelogic_assets.spark.session import jvm_pid, local_session
 
@@ -81,24 +81,15 @@ def _run(command: Command) -> Command:
     note_jvm()
     window = Window.day(command["window"]) if command.get("window") else Window.full()
     clock = shifted(command.get("clock", 0.0), command.get("jumps"))
-    lock = _no_lock() if command.get("unlocked") else contextlib.nullcontext()
+    # As on an object store: nobody in the engine waits for anybody.
+    free = mock.patch.object(locks, "has_lock", return_value=False)
+    lock = free if command.get("unlocked") else contextlib.nullcontext()
     with clock as told, lock, _sabotage(command.get("fault"), processor):
         try:
             report = processor.run(window=window)
         finally:
             note_jvm()
     return {"status": report.status, "warnings": report.warnings, "told": told}
-
-
-@contextlib.contextmanager
-def _no_lock() -> Iterator[None]:
-    """As on an object store, which has none: nobody in the engine waits for anybody."""
-    with contextlib.ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("lakelogic_assets.") and vars(module).get("table_lock") is table_lock:
-                free = mock.patch.object(module, "table_lock", return_value=contextlib.nullcontext())
-                stack.enter_context(free)
-        yield
 
 
 @contextlib.contextmanager
@@ -186,7 +177,7 @@ def _erase(command: Command) -> Command:
         spark.conf.set(name, value)
     processor = DataProcessor(command["contract"])
     target = processor.destination.target
-    lock = table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext()
+    lock = locks.table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext()
     with lock, _sabotage(command.get("fault"), processor):
         table = DeltaTables.forPath(spark, target)
         _until_it_is_alone(lambda: table.delete("k = 'k00'"))
