@@ -7,20 +7,23 @@ import random
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import faults.__main__ as runner
+from faults import deeds
 from faults.catalogue import KILLED, Fault, catalogue, draw
 from faults.checking import Finding, came_through, glimpse, verdict
 from faults.lane import Lane
 from faults.points import BORDERS
-from faults.scene import BEGINNING, OPEN, STRATEGIES, Row, Scene, State, draw_rows
+from faults.scene import BEGINNING, OPEN, STRATEGIES, Row, Scene, State, day_name, draw_rows
 
 _DEAD = {"daemon", "webserver", "run", "daemon and run"}
 
@@ -92,16 +95,23 @@ def log(scene: Scene, *runs: dict[str, Any]) -> None:
         row = {"timestamp": counts.pop("timestamp", number)}
         said = {
             "status": "success", "run_id": counts.pop("run_id", str(number)), "table_id": str(table),
-            "window": {"start": "2026-02-01T00:00:00+00:00"}, "counts": counts,
+            "window": {"start": f"{counts.pop('day', '2026-02-01')}T00:00:00+00:00"}, "counts": counts,
         }  # fmt: skip
         row["report_json"] = json.dumps(said)
         write_deltalake(str(scene.run_log), pa.Table.from_pylist([row]), mode="append")
 
 
+def counts_of(rows: list[Row], day: int) -> dict[str, Any]:
+    return counted(rows) | {"run_id": str(day), "day": day_name(day)}
+
+
 def counts(scene: Scene, **more: Any) -> dict[str, Any]:
-    rows = scene.rows_of(0)
+    return counted(scene.rows_of(0)) | more
+
+
+def counted(rows: list[Row]) -> dict[str, Any]:
     good, bad = sum(row.is_good for row in rows), sum(row.is_bad for row in rows)
-    return {"source": len(rows), "good": good, "quarantined": bad, "dropped": len(rows) - good - bad, **more}
+    return {"source": len(rows), "good": good, "quarantined": bad, "dropped": len(rows) - good - bad}
 
 
 def test_a_log_that_counts_other_lines_than_the_files_have_is_half_published(scene: Scene) -> None:
@@ -205,6 +215,46 @@ def test_bad_rows_of_earlier_days_may_at_no_time_be_missing(scene: Scene) -> Non
     write_tables(scene, State(before.target, after.quarantine - before.quarantine))
     assert "without the bad rows" in glimpse(scene, before, after, 1).says[0]
     assert glimpse(scene, before, after, 0).is_clean
+
+
+class _Pretended:
+    """A lane whose run has left the tables as they are, and said so; the recovery only looks."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self.crew, self.answer = mock.Mock(), answer
+
+    def run(self, *_: object, **__: object) -> dict[str, Any]:
+        return self.answer
+
+    def recover(self, scene: Scene, _: list[int], after: State) -> Finding:
+        return verdict(scene, after)
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_a_file_that_is_removed_under_a_run_ends_in_a_verdict_on_what_was_published_of_it(
+    published: bool, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.land(1, draw_rows(random.Random(4), 1))  # noqa: S311 - drawn, not secret
+    before, old = scene.state([0]), scene.state([0, 1])
+    there = old if published else before
+    fault = Fault("source", "append", details={"act": "remove", "border": "after prepare"})
+    lane = _Pretended({"struck": True, **({"done": {}} if published else {"error": "a file is gone"})})
+    lines = {day: scene.rows_of(day) for day in (0, 1)}
+
+    def found() -> Finding:
+        again = replace(scene, files=dict(scene.files))
+        monkeypatch.setattr(deeds, "prepared", lambda *_: (again, [0, 1], 1, before, old))
+        return deeds.let_loose(cast("Lane", lane), fault)
+
+    write_tables(scene, there)
+    for day in (0, 1) if published else (0,):
+        log(scene, counts_of(lines[day], day))
+    assert found().is_clean
+    write_tables(scene, State(there.target, there.quarantine - before.quarantine))
+    assert not found().is_clean
+    write_tables(scene, there)
+    shutil.rmtree(scene.run_log)
+    assert found().half_published
 
 
 def test_a_late_batch_of_a_history_finds_its_place_by_time(scene: Scene) -> None:
