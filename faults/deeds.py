@@ -125,11 +125,15 @@ def _without_its_file(
 ) -> Finding:
     """A window without files is no news: what was published of it stays, with its bad rows, until somebody rebuilds it.
 
-    What failed has left nothing, and nobody will read its lines again.
+    Bad rows stay also of a run that failed after it had set them aside, so there the operator has to rebuild.
     """
     before, published = states
     if not answer or "done" not in answer:
-        return lane.recover(scene, [day], before)
+        with lane.hired() as victim:
+            rebuilt = victim.do(lane.typed(scene, ["reprocess", str(scene.contract), "--from", day_name(day)])) or {}
+        failed = rebuilt.get("done", {}).get("code") != 0
+        said = Finding(needs_a_person=1, says=(f"the rebuild: {rebuilt}",)) if failed else Finding()
+        return said + lane.recover(scene, [day], before)
     read = replace(scene, files={**scene.files, str(scene.landing(day)): lines})
     return lane.recover(read, [day], published)
 

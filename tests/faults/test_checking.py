@@ -221,7 +221,11 @@ class _Pretended:
     """A lane whose run has left the tables as they are, and said so; the recovery only looks."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        self.crew, self.answer = mock.Mock(), answer
+        self.crew, self.answer, self.hired = mock.Mock(), answer, mock.MagicMock()
+        self.hired.return_value.__enter__.return_value.do.return_value = {"done": {"code": 0}}
+
+    def typed(self, _: Scene, words: list[str]) -> dict[str, Any]:
+        return {"words": words}
 
     def run(self, *_: object, **__: object) -> dict[str, Any]:
         return self.answer
