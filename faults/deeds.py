@@ -130,9 +130,8 @@ def _without_its_file(
     before, published = states
     if not answer or "done" not in answer:
         with lane.hired() as victim:
-            rebuilt = victim.do(lane.typed(scene, ["reprocess", str(scene.contract), "--from", day_name(day)])) or {}
-        failed = rebuilt.get("done", {}).get("code") != 0
-        said = Finding(needs_a_person=1, says=(f"the rebuild: {rebuilt}",)) if failed else Finding()
+            rebuilt = lane.run(victim, scene, day, reprocess=True) or {}
+        said = Finding() if "done" in rebuilt else Finding(needs_a_person=1, says=(f"the rebuild: {rebuilt}",))
         return said + lane.recover(scene, [day], before)
     read = replace(scene, files={**scene.files, str(scene.landing(day)): lines})
     return lane.recover(read, [day], published)

@@ -86,7 +86,7 @@ def _run(command: Command) -> Command:
     lock = free if command.get("unlocked") else contextlib.nullcontext()
     with clock as told, lock, _sabotage(command.get("fault"), processor):
         try:
-            report = processor.run(window=window)
+            report = processor.run(window=window, reprocess=command.get("reprocess", False))
         finally:
             note_jvm()
     return {"status": report.status, "warnings": report.warnings, "told": told}
