@@ -85,8 +85,8 @@ def main(argv: list[str] | None = None) -> int:
 def _touch_the_whole_heap() -> None:
     """From the start, so that the rest of the JVM's memory is what it has beside its heap."""
     memory = os.environ.setdefault("LAKELOGIC_DRIVER_MEMORY", "1g")
-    options = os.environ.get("JAVA_TOOL_OPTIONS", "")
-    os.environ["JAVA_TOOL_OPTIONS"] = f"{options} -Xms{memory} -XX:+AlwaysPreTouch".strip()
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{options} -Xms{memory} -XX:+AlwaysPreTouch".strip()
 
 
 def soak(folder: Path, runs: int) -> list[Sample]:
