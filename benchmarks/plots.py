@@ -75,9 +75,14 @@ def ratios_chart(results: list[dict[str, Any]]) -> str:
 
 def write_page(page: Path, results: list[dict[str, Any]]) -> None:
     """The part of the page between the two marks is made of the results; the rest is written by people."""
+    fill(page, "".join(_sections(results)))
+
+
+def fill(page: Path, text: str) -> None:
+    """Put a text between the two marks of a page."""
     before, _, rest = page.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n{''.join(_sections(results))}{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
 
 
 def _sections(results: list[dict[str, Any]]) -> Iterator[str]:

@@ -21,16 +21,15 @@ from faults.crew import crew
 from faults.deeds import let_loose
 from faults.lane import Lane
 from faults.mounting import CANNOT_MOUNT, again_in_a_namespace, may_mount, may_mount_in_a_namespace
+from faults.record import COLUMNS, record
 
-_COLUMNS = ("faults", "struck", "recovered", "lost rows", "doubled rows", "half-published", "needed a person")
-
-
+FULL = 520
 _FEW = 20
 """So many are done before it pays to keep the classes of a JVM for the next ones."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    asked = _arguments(argv)
+    asked, begun = _arguments(argv), time.monotonic()
     faults = [each for each in draw(asked.seed, asked.faults) if not asked.only or each.kind in asked.only]
     if any(fault.kind == "disk" for fault in faults) and not may_mount():
         if may_mount_in_a_namespace():
@@ -46,15 +45,21 @@ def main(argv: list[str] | None = None) -> int:
     conflicts = [finding for fault, finding in found if fault.kind == "conflict"]
     again = sum("evaluated again" in finding.says for finding in conflicts)
     print(f"{again} of {len(conflicts)} foreign commits made the engine evaluate again; the others got along with it")
-    return 0 if all(finding.is_clean for _, finding in found) else 1
+    bad = [f"{fault}: {'; '.join(finding.says)}" for fault, finding in found if not finding.is_clean]
+    if asked.record or (asked.faults >= FULL and not asked.only):
+        sums = {kind: dict(each) for kind, each in summed(found).items()}
+        told = {"evaluated_again": again, "lanes": asked.lanes, "bad": bad, "table": sums}
+        record("faults", begun, {"seed": asked.seed, "faults": asked.faults, "only": asked.only, **told})
+    return 1 if bad else 0
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m faults")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
-    parser.add_argument("--faults", type=int, default=520)
+    parser.add_argument("--faults", type=int, default=FULL)
     parser.add_argument("--only", action="append", help="a kind of fault; may be given several times")
     parser.add_argument("--lanes", type=int, default=2, help="how many are let loose side by side")
+    parser.add_argument("--record", action="store_true", help="keep the counts of a smaller battery, too")
     parser.add_argument("--keep", type=Path, help="copy what is left to this folder")
     return parser.parse_args(argv)
 
@@ -99,6 +104,13 @@ def _struck(found: list[tuple[Fault, Finding]]) -> int:
 
 def table(found: list[tuple[Fault, Finding]]) -> str:
     """Kinds of faults down, what must be zero to the right."""
+    lines = [f"{'':26}" + "".join(f"{name:>17}" for name in COLUMNS)]
+    lines += [f"{kind:26}" + "".join(f"{sums[name]:17}" for name in COLUMNS) for kind, sums in summed(found).items()]
+    return "\n".join(lines)
+
+
+def summed(found: list[tuple[Fault, Finding]]) -> dict[str, Counter[str]]:
+    """By kind, and in the end all of them."""
     sums: dict[str, Counter[str]] = {}
     for fault, finding in found:
         figures = (
@@ -111,11 +123,8 @@ def table(found: list[tuple[Fault, Finding]]) -> str:
             finding.needs_a_person,
         )
         for kind in (fault.kind, "all"):
-            sums.setdefault(kind, Counter()).update(dict(zip(_COLUMNS, map(int, figures), strict=True)))
-    ordered = [*(kind for kind in sums if kind != "all"), "all"] if sums else []
-    lines = [f"{'':26}" + "".join(f"{name:>17}" for name in _COLUMNS)]
-    lines += [f"{kind:26}" + "".join(f"{sums[kind][name]:17}" for name in _COLUMNS) for kind in ordered]
-    return "\n".join(lines)
+            sums.setdefault(kind, Counter()).update(dict(zip(COLUMNS, map(int, figures), strict=True)))
+    return {kind: sums[kind] for kind in sorted(sums, key=lambda kind: (kind == "all", kind))}
 
 
 if __name__ == "__main__":

@@ -5,16 +5,23 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice, product
+from itertools import chain, cycle, islice, product
 from typing import Any, Final
 
 from faults.points import APPEARANCES, BORDERS
 from faults.scene import KEYED, STRATEGIES
 
 KILLED: Final = ("kill python", "kill jvm", "kill both")
+_SOMEBODY: Final = (None, "first", "second")
 _CHANGES: Final = ("truncate", "replace", "remove", "add")
 _CHANGED_AT: Final = ("after read", "after prepare", "before quarantine", "after quarantine", "before commit")
 _DROPPED_AT: Final = ("after evaluate", "after prepare", "before commit", "after commit")
+_STOPPED_AT: Final = (
+    "after read", "after evaluate", "after prepare", "after intent", "before quarantine", "after quarantine",
+    "before commit", "after commit", "before log",
+)  # fmt: skip
+_UPKEEP_DIES: Final = ("commit", "first data file", None)
+"""As soon as it has made one of these, or at some moment."""
 _CLOCKS: Final = (-90_000.0, -3_600.0, -1.0, 3_600.0, 90_000.0)
 _JUMPS: Final = ("after read", "after evaluate", "after quarantine", "before commit", "after commit")
 
@@ -31,6 +38,12 @@ class Fault:
     seed: int = 0
     details: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def face(self) -> tuple[str, str, object]:
+        """What no run of the full size may leave out: this kind, for this strategy, done in this way."""
+        way = next((self.details[name] for name in ("act", "killed", "jumps") if name in self.details), None)
+        return self.kind, self.strategy, way is not None if self.kind == "clock" else way
+
     def __str__(self) -> str:
         how = "by day" if self.windowed else "what is new"
         said = ", ".join(f"{name} {value}" for name, value in self.details.items() if value is not None)
@@ -38,23 +51,25 @@ class Fault:
 
 
 def draw(seed: int, count: int) -> list[Fault]:
-    """`count` faults: one of each kind, then every border and every death in Dagster, then of all others a share.
+    """`count` faults: one of each kind, one of each face, every border and every death in Dagster, others by chance.
 
-    Where there is no room for all of these, each kind has its share.
+    Where there is no room for all of these, the first of them.
     """
     rng = random.Random(seed)
-    shares = {kind: list(made(rng)) for kind, made in _KINDS.items()}
-    for faults in shares.values():
-        rng.shuffle(faults)
-    chosen = [faults.pop() for faults in shares.values()]
-    if len(chosen) + sum(len(shares[kind]) for kind in _WHOLE) <= count:
-        chosen += [fault for kind in _WHOLE for fault in shares.pop(kind)]
-    part = min(1.0, (count - len(chosen)) / sum(map(len, shares.values())))
-    others = [fault for faults in shares.values() for fault in faults[: round(len(faults) * part)]]
-    rng.shuffle(others)
-    chosen = list(islice(chain(chosen, others, further(seed)), count))
+    every = catalogue(rng)
+    rng.shuffle(every)
+    kinds = {fault.kind: fault for fault in every}.values()
+    faces = {fault.face: fault for fault in every}.values()
+    whole = [fault for fault in every if fault.kind in _WHOLE]
+    in_turn = {id(fault): fault for fault in chain(kinds, faces, whole, every)}.values()
+    chosen = list(islice(chain(in_turn, further(seed)), count))
     rng.shuffle(chosen)
     return chosen
+
+
+def catalogue(rng: random.Random) -> list[Fault]:
+    """All faults there are, each with rows and moments of its own."""
+    return [fault for made in _KINDS.values() for fault in made(rng)]
 
 
 def further(seed: int) -> Iterator[Fault]:
@@ -101,16 +116,18 @@ def _moments(rng: random.Random) -> Iterator[Fault]:
 def _killed_twice(rng: random.Random) -> Iterator[Fault]:
     """The second death is in the recovery from the first, or later in the same run."""
     for strategy in STRATEGIES:
+        acts = cycle(rng.sample(KILLED, len(KILLED)))
         for first in ("after intent", "after quarantine", "after commit", "before log", "before forget"):
             second = rng.choice(("after recover", "before quarantine", "after commit", "after log"))
-            details = {"borders": [first, second], "act": rng.choice(KILLED), "news": rng.random() < 0.7}
+            details = {"borders": [first, second], "act": next(acts), "news": rng.random() < 0.7}
             yield _fault(rng, "killed twice", strategy, **details)
 
 
 def _doctors(rng: random.Random) -> Iterator[Fault]:
     for strategy in STRATEGIES:
+        acts = cycle(rng.sample(KILLED, len(KILLED)))
         for border in ("after intent", "after quarantine", "after commit", "before forget"):
-            yield _fault(rng, "doctor", strategy, border=border, act=rng.choice(KILLED))
+            yield _fault(rng, "doctor", strategy, border=border, act=next(acts))
 
 
 def _at_once(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
@@ -123,13 +140,30 @@ def _at_once(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
     return made
 
 
-def _upkeep(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
+def _unlocked(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
+    """The first run stands still where the lock would have kept the second one waiting, which may stop as well."""
+
     def made(rng: random.Random) -> Iterator[Fault]:
         for strategy in STRATEGIES:
-            for number, killed in enumerate((False, True, False)):
+            deaths = cycle(rng.sample(_SOMEBODY, len(_SOMEBODY)))
+            for border in _STOPPED_AT:
+                windowed = True if kind.startswith("two windows") else None
+                killed = next(deaths)
+                then = rng.choice(_STOPPED_AT if killed == "second" else (None, *_STOPPED_AT))
+                yield _fault(rng, kind, strategy, windowed, border=border, then=then, killed=killed)
+
+    return made
+
+
+def _upkeep(kind: str) -> Callable[[random.Random], Iterator[Fault]]:
+    def made(rng: random.Random) -> Iterator[Fault]:
+        for strategy, killed in product(STRATEGIES, (None, "run", "upkeep", "upkeep")):
+            for locked in (True, False) if kind == "erasure" else (None,):
                 details: dict[str, Any] = {"pause": round(rng.random() * 2, 3), "killed": killed}
-                if kind == "erasure":
-                    details["locked"] = number < 2
+                if locked is not None:
+                    details["locked"] = locked
+                if killed == "upkeep":
+                    details["appearance"] = rng.choice(_UPKEEP_DIES)
                 yield _fault(rng, kind, strategy, begins="next", **details)
 
     return made
@@ -180,8 +214,9 @@ def _backfills(rng: random.Random) -> Iterator[Fault]:
 
 
 def _dagster(rng: random.Random) -> Iterator[Fault]:
-    for who in ("daemon", "webserver", "run", "daemon and run"):
-        strategy = rng.choice([each for each in STRATEGIES if each != "overwrite"])
+    strategies = [each for each in STRATEGIES if each != "overwrite"]
+    killed = ("daemon", "webserver", "run", "daemon and run")
+    for who, strategy in zip(killed, rng.sample(strategies, len(strategies)), strict=True):
         yield _fault(rng, "dagster", strategy, True, begins="first", killed=who, pause=round(10 * rng.random(), 3))
 
 
@@ -193,6 +228,8 @@ _KINDS: Final[dict[str, Callable[[random.Random], Iterator[Fault]]]] = {
     "doctor": _doctors,
     "one window twice at once": _at_once("one window twice at once"),
     "two windows at once": _at_once("two windows at once"),
+    "one window twice unlocked": _unlocked("one window twice unlocked"),
+    "two windows unlocked": _unlocked("two windows unlocked"),
     "maintenance": _upkeep("maintenance"),
     "erasure": _upkeep("erasure"),
     "conflict": _conflicts,

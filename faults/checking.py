@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 from pyarrow import parquet
 
-from faults.scene import Row, Scene, State
+from faults.scene import Row, Scene, State, day_of
 
 _SCD2 = ("k", "v", "effective_from", "effective_to", "is_current")
 
@@ -51,10 +51,15 @@ def seen(scene: Scene) -> State:
     return State(_target(scene), Counter(row["id"] for row in _rows(scene.quarantine, ["id"])))
 
 
-def glimpse(scene: Scene, before: State, after: State) -> Finding:
+def glimpse(scene: Scene, before: State, after: State, day: int) -> Finding:
     """Right after the fault: the table is as before or as after, and never new without its bad rows."""
-    # Before it is published, the bad rows of the day may be the former ones, the new ones or both.
-    return among(scene, [after, State(before.target, Counter())])
+    return among(scene, [after, without_bad_rows_of(before, day)])
+
+
+def without_bad_rows_of(before: State, day: int) -> State:
+    """Before a day is published, its bad rows may be the former ones, the new ones or both; all others stay."""
+    kept = {id_: count for id_, count in before.quarantine.items() if day_of(id_) != day}
+    return State(before.target, Counter(kept))
 
 
 def among(scene: Scene, possible: Sequence[State]) -> Finding:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-_PATIENCE: Final = 240.0
+_PATIENCE: Final = 600.0
 # A JVM that lives for seconds spends half of its time on optimizing code it will not run again.
 JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx1g"
 

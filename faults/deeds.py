@@ -6,14 +6,22 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from faults.catalogue import Fault
-from faults.checking import Finding, among, glimpse, seen
+from faults.checking import Finding, among, glimpse, without_bad_rows_of
 from faults.crew import Victim
 from faults.dagster_backfill import dagster_killed
 from faults.lane import Lane, buried, heard, prepared, traceback_of
-from faults.scene import Row, Scene, State, day_name, draw_rows
+from faults.scene import Row, Scene, State, day_name, draw_rows, first_id_of
+from faults.side_by_side import (
+    one_window_twice,
+    one_window_twice_unlocked,
+    two_windows,
+    two_windows_unlocked,
+    upkeep,
+)
 from faults.surroundings import clock_wrong, disk_full
 
 
@@ -28,7 +36,7 @@ def _killed_inside(lane: Lane, fault: Fault) -> Finding:
     if fault.begins == "again" and scene.strategy in ("append", "partition"):
         scene.land(0, draw_rows(random.Random(fault.seed), 0, count=20))
         after = scene.state(days)
-    first = _broken_off(lane, scene, day, fault.details) + glimpse(scene, before, after)
+    first = _broken_off(lane, scene, day, fault.details) + glimpse(scene, before, after, day)
     return first + lane.recover(scene, [day], after)
 
 
@@ -58,18 +66,14 @@ def _killed_twice(lane: Lane, fault: Fault) -> Finding:
         states.append(scene.state(days))
     second = _broken_off(lane, scene, day, {"border": borders[1], **killed})
     after = states[-1]
-    return first + second + _one_of(scene, states, after) + lane.recover(scene, [day], after)
-
-
-def _one_of(scene: Scene, states: list[State], after: State) -> Finding:
-    """The table as a whole at some point of its way; only at the end its bad rows must all be there."""
-    return among(scene, [after, *(State(state.target, Counter()) for state in states[:-1])])
+    possible = [without_bad_rows_of(before, day), *states[1:]]
+    return first + second + among(scene, possible) + lane.recover(scene, [day], after)
 
 
 def _news(fault: Fault, day: int) -> list[Row]:
     """Lines of a day with keys that no other file has."""
     rng = random.Random(fault.seed + 1)
-    return draw_rows(rng, day, count=9, first_id=(day + 1) * 1_000 + 500, keys_called="n")
+    return draw_rows(rng, day, count=9, first_id=first_id_of(day) + 500, keys_called="n")
 
 
 def _doctor(lane: Lane, fault: Fault) -> Finding:
@@ -81,7 +85,7 @@ def _doctor(lane: Lane, fault: Fault) -> Finding:
     if answer.get("done", {}).get("code") != 0:
         return found + Finding(needs_a_person=1, says=(f"the doctor: {answer}",))
     left = Finding(half_published=len(list(scene.intents.rglob("*.json"))), says=("intents after the doctor",))
-    found += (left if left.half_published else Finding()) + glimpse(scene, before, after)
+    found += (left if left.half_published else Finding()) + glimpse(scene, before, after, day)
     return found + lane.recover(scene, [day], after)
 
 
@@ -99,117 +103,45 @@ def _killed_sometime(lane: Lane, fault: Fault) -> Finding:
         struck += traceback_of(answer)
     else:
         buried(victim)
-    return struck + glimpse(scene, before, after) + lane.recover(scene, [day], after)
-
-
-def _one_window_twice(lane: Lane, fault: Fault) -> Finding:
-    scene, _, day, _, after = prepared(lane, fault)
-    return _side_by_side(lane, fault, scene, [after], [lane.command(scene, day)] * 2, [day])
-
-
-def _two_windows(lane: Lane, fault: Fault) -> Finding:
-    scene, days, day, _, _ = prepared(lane, fault)
-    other = max(days) + 1
-    scene.land(other, draw_rows(random.Random(fault.seed + 1), other))
-    commands = [lane.command(scene, day), lane.command(scene, other)]
-    others = [each for each in days if each != day]
-    ways = [[*others, day, other], [*others, other, day]]
-    if fault.details["killed"]:
-        ways.append([*days, other] if fault.begins == "again" else [*others, other])
-    # Whichever came first: running all once more in order must give what order gives.
-    after = scene.state([*days, other])
-    return _side_by_side(lane, fault, scene, [*map(scene.state, ways)], commands, [*days, other], after)
-
-
-def _upkeep(deed: str) -> Callable[[Lane, Fault], Finding]:
-    def side_by_side(lane: Lane, fault: Fault) -> Finding:
-        scene, days, day, _, after = prepared(lane, fault)
-        if deed == "erase":
-            scene.land(day, [row for row in scene.rows_of(day) if row.k != "k00"])
-            after = _forgotten(scene, days, scene.state(days))
-        beside = {"do": deed, "contract": str(scene.contract), "locked": fault.details.get("locked", True)}
-        commands = [lane.command(scene, day), beside]
-        if not fault.details["killed"]:
-            return _side_by_side(lane, fault, scene, _either(scene, after, deed), commands, [day], after)
-        found, _ = _both(lane, fault, commands)
-        # Whether it came through beside the run that died or not, it is asked for once more.
-        with lane.hired() as victim:
-            found += traceback_of(victim.do(beside))
-        return found + lane.recover(scene, [day], after)
-
-    return side_by_side
-
-
-def _forgotten(scene: Scene, days: list[int], plain: State) -> State:
-    """The tables without the person who is forgotten; an overwritten table gets everything from the source again."""
-    if scene.strategy == "overwrite":
-        return plain
-    left = {path: [row for row in rows if row.k != "k00" or row.is_bad] for path, rows in scene.files.items()}
-    return Scene(scene.folder, scene.strategy, scene.windowed, left).state(days)
-
-
-def _either(scene: Scene, after: State, deed: str) -> list[State]:
-    """What there may be before anything is run again: an erasure may come before or after a complete reload."""
-    if deed != "erase" or scene.strategy != "overwrite":
-        return [after]
-    without = Counter({row: n for row, n in after.target.items() if "k00" not in row})
-    return [after, State(without, after.quarantine)]
-
-
-def _side_by_side(
-    lane: Lane, fault: Fault, scene: Scene, ways: list[State], commands: list[dict[str, Any]], again: list[int],
-    after: State | None = None,
-) -> Finding:  # fmt: skip
-    """Two at once end as one of the ways in which they can follow each other, and stay so when they are run again."""
-    found, answers = _both(lane, fault, commands)
-    refused = [answer["error"] for answer in answers if answer and "error" in answer]
-    if refused or not found.is_clean:
-        return found + Finding(needs_a_person=len(refused), says=tuple(refused))
-    return found + among(scene, ways) + lane.recover(scene, again, after or ways[0])
-
-
-def _both(lane: Lane, fault: Fault, commands: list[dict[str, Any]]) -> tuple[Finding, list[dict[str, Any] | None]]:
-    """Two commands in two processes at once; where the fault says so, the first one is killed in the middle."""
-    first, second = lane.crew.get(), lane.crew.get()
-    first.tell(commands[0])
-    time.sleep(fault.details["pause"] if commands[1]["do"] != "run" else 0)
-    struck = first.is_busy
-    second.tell(commands[1])
-    if fault.details["killed"]:
-        time.sleep(fault.details["pause"] / 2)
-        struck = first.is_busy
-        first.kill()
-        answers = [None, second.hear()]
-        buried(first)
-    else:
-        answers = [first.hear(), second.hear()]
-        lane.crew.give_back(first)
-    lane.crew.give_back(second)
-    return sum(map(traceback_of, answers), Finding(struck=struck)), answers
+    return struck + glimpse(scene, before, after, day) + lane.recover(scene, [day], after)
 
 
 def _source_changed(lane: Lane, fault: Fault) -> Finding:
     scene, days, day, before, old = prepared(lane, fault)
+    lines = scene.rows_of(day)
     details = _changing(scene, fault, day)
     new = scene.state(days)
     victim = lane.crew.get()
     answer = lane.run(victim, scene, day, fault=details)
     lane.crew.give_back(victim)
-    found = heard(answer) + _one_of(scene, [before, old, new], new)
+    found = heard(answer) + among(scene, [without_bad_rows_of(before, day), old, new])
     if details["act"] == "remove" and scene.strategy != "overwrite":
-        # A window without files is no news: what was published of it stays until somebody rebuilds it.
-        kept = seen(scene)
-        with lane.hired() as victim:
-            found += traceback_of(lane.run(victim, scene, day))
-        return found + among(scene, [State(kept.target, kept.quarantine)])
+        return found + _without_its_file(lane, scene, day, answer, (before, old), lines)
     return found + lane.recover(scene, [day], _merged(scene, old, new, answer))
+
+
+def _without_its_file(
+    lane: Lane, scene: Scene, day: int, answer: dict[str, Any] | None, states: tuple[State, State], lines: list[Row]
+) -> Finding:
+    """A window without files is no news: what was published of it stays, with its bad rows, until somebody rebuilds it.
+
+    Bad rows stay also of a run that failed after it had set them aside, so there the operator has to rebuild.
+    """
+    before, published = states
+    if not answer or "done" not in answer:
+        with lane.hired() as victim:
+            rebuilt = lane.run(victim, scene, day, reprocess=True) or {}
+        said = Finding() if "done" in rebuilt else Finding(needs_a_person=1, says=(f"the rebuild: {rebuilt}",))
+        return said + lane.recover(scene, [day], before)
+    read = replace(scene, files={**scene.files, str(scene.landing(day)): lines})
+    return lane.recover(read, [day], published)
 
 
 def _changing(scene: Scene, fault: Fault, day: int) -> dict[str, Any]:
     """The fault with the files it needs; the scene knows what the landing folder will hold afterwards."""
     file, act = str(scene.landing(day)), fault.details["act"]
     if act in ("replace", "add"):
-        more = draw_rows(random.Random(fault.seed + 1), day, count=9, first_id=(day + 1) * 1_000 + 500)
+        more = draw_rows(random.Random(fault.seed + 1), day, count=9, first_id=first_id_of(day) + 500)
         aside = Scene(scene.folder / "aside", scene.strategy, scene.windowed)
         aside.land(day, more if act == "replace" else _news(fault, day))
         changed = file if act == "replace" else str(scene.landing(day, 1))
@@ -250,7 +182,7 @@ def _conflict(lane: Lane, fault: Fault) -> Finding:
         answer = lane.run(victim, scene, day, fault=fault.details)
     again = [word for word in (answer or {}).get("done", {}).get("warnings", ()) if word.startswith("Evaluated again")]
     said = Finding(says=("evaluated again",) if again else ())
-    return heard(answer) + said + glimpse(scene, before, after) + lane.recover(scene, [day], after)
+    return heard(answer) + said + glimpse(scene, before, after, day) + lane.recover(scene, [day], after)
 
 
 def _without_foreign(scene: Scene, days: list[int], day: int) -> State:
@@ -281,10 +213,12 @@ _DEEDS: Final[dict[str, Callable[[Lane, Fault], Finding]]] = {
     "moment": _killed_sometime,
     "killed twice": _killed_twice,
     "doctor": _doctor,
-    "one window twice at once": _one_window_twice,
-    "two windows at once": _two_windows,
-    "maintenance": _upkeep("maintain"),
-    "erasure": _upkeep("erase"),
+    "one window twice at once": one_window_twice,
+    "two windows at once": two_windows,
+    "one window twice unlocked": one_window_twice_unlocked,
+    "two windows unlocked": two_windows_unlocked,
+    "maintenance": upkeep("maintain"),
+    "erasure": upkeep("erase"),
     "conflict": _conflict,
     "source": _source_changed,
     "dropped": _dropped,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ KEYED: Final = ("merge", "scd2")
 COLUMNS: Final = ("id", "k", "v", "note", "day", "at")
 FIRST_DAY: Final = date(2026, 2, 1)
 KEYS: Final = 24
+_IDS: Final = 1_000
+"""So many a day has for its rows."""
 BEGINNING, OPEN = "1900-01-01 00:00:00", "9999-12-31 00:00:00"
 
 _HEAD = """\
@@ -180,27 +183,39 @@ class Scene:
 
 
 def _history(batches: Sequence[Sequence[Row]]) -> Counter[tuple[Any, ...]]:
-    versions: dict[str, list[list[Any]]] = {}
+    """Every batch finds its place by time; what says again what the version before it says is no version."""
+    versions: dict[str, list[tuple[str, int]]] = {}
     for batch in batches:
         for row in (each for each in batch if each.is_good):
             known = versions.setdefault(row.k, [])
-            if known and known[-1][1] == int(row.v):
-                continue
-            if known:
-                known[-1][3:] = [row.at, False]
-            known.append([row.k, int(row.v), row.at if known else BEGINNING, OPEN, True])
-    return Counter(tuple(version) for history in versions.values() for version in history)
+            known.append((row.at if known else BEGINNING, int(row.v)))
+            known.sort()
+            known[:] = [each for number, each in enumerate(known) if not number or known[number - 1][1] != each[1]]
+    return Counter(
+        (key, value, start, following[0] if following else OPEN, following is None)
+        for key, known in versions.items()
+        for (start, value), following in zip_longest(known, known[1:])
+    )
 
 
 def day_name(day: int) -> str:
     return (FIRST_DAY + timedelta(days=day)).isoformat()
 
 
+def first_id_of(day: int) -> int:
+    return (day + 1) * _IDS
+
+
+def day_of(id_: int) -> int:
+    """The day whose files have a row of this id."""
+    return id_ // _IDS - 1
+
+
 def draw_rows(
     rng: random.Random, day: int, count: int = KEYS, first_id: int | None = None, keys_called: str = "k"
 ) -> list[Row]:
     """A batch with each key at most once, a tenth of it bad, a tenth dropped; ids differ between days."""
-    start = (day + 1) * 1_000 if first_id is None else first_id
+    start = first_id_of(day) if first_id is None else first_id
     keys = rng.sample(range(KEYS), min(count, KEYS))
     made = []
     for index, key in enumerate(keys):

@@ -1,9 +1,9 @@
 """`python -m faults.soak [--runs 500]`: small runs of one asset in one process; nothing may grow with their number.
 
 The last twenty are compared with the twenty around the twentieth: seconds, memory of Python, heap of the JVM after a
-collection, open files of both, sessions that the engine has not given back, sessions and views that the JVM still
-holds, and bytes that a run adds to the logs. What lies on the disk as a whole grows with what is kept; it is told and
-not judged, and neither are Delta's checkpoints, which hold what the table holds.
+collection and what the JVM has beside its heap, open files of both, sessions that the engine has not given back,
+sessions and views that the JVM still holds, and bytes that a run adds to the logs. What lies on the disk as a whole
+grows with what is kept; it is told and not judged, and neither are Delta's checkpoints, which hold what it holds.
 """
 
 from __future__ import annotations
@@ -23,19 +23,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from unittest import mock
 
 from pyspark.sql import SparkSession
 
+from faults.record import record
 from faults.scene import Scene, draw_rows
 from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.spark.driver.classic import ClassicDriver
 from lakelogic_assets.spark.session import jvm_pid, local_session
 
 BAR: Final = 1.3
+_FULL: Final = 500
 _WIDTH: Final = 20
 _FIRST: Final = 20
+Compared: TypeAlias = dict[str, tuple[float, float, float]]
 _CLASSES: Final = {
     "sessions": "org.apache.spark.sql.classic.SparkSession",
     "views": "org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation",
@@ -50,6 +53,8 @@ class Sample:
     cpu: float
     python_mb: float
     heap_mb: float
+    beside_heap_mb: float
+    """What the JVM has of the machine's memory that is not its heap: classes, code, threads, buffers."""
     python_files: int
     jvm_files: int
     sessions_begun: int
@@ -63,13 +68,25 @@ class Sample:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m faults.soak")
-    parser.add_argument("--runs", type=int, default=500)
-    asked = parser.parse_args(argv)
+    parser.add_argument("--runs", type=int, default=_FULL)
+    parser.add_argument("--record", action="store_true", help="keep the figures of fewer runs, too")
+    asked, begun = parser.parse_args(argv), time.monotonic()
+    _touch_the_whole_heap()
     with tempfile.TemporaryDirectory(prefix="lakelogic-soak-") as folder:
         samples = soak(Path(folder), asked.runs)
         sizes = _sizes(Path(folder))
     print("\n".join(f"{name}: {size:,} bytes" for name, size in sizes.items()))
-    return 0 if judged(samples) else 1
+    found = compared(samples)
+    if asked.record or asked.runs >= _FULL:
+        record("soak", begun, {"runs": asked.runs, "bar": BAR, "figures": found})
+    return 0 if judged(found) else 1
+
+
+def _touch_the_whole_heap() -> None:
+    """From the start, so that the rest of the JVM's memory is what it has beside its heap."""
+    memory = os.environ.setdefault("LAKELOGIC_DRIVER_MEMORY", "1g")
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{options} -Xms{memory} -XX:+AlwaysPreTouch".strip()
 
 
 def soak(folder: Path, runs: int) -> list[Sample]:
@@ -85,24 +102,29 @@ def soak(folder: Path, runs: int) -> list[Sample]:
             taken, worked = time.perf_counter() - began, _cpu_seconds() - worked
             assert report.counts.source == 6, report
             before, logs = logs, sum(_sizes(folder).values())
-            close = abs(number - _FIRST) <= _WIDTH or number >= runs - _WIDTH or number % 50 == 49
+            close = runs < _FULL or abs(number - _FIRST) <= _WIDTH or number >= runs - _WIDTH or number % 50 == 49
             samples.append(_sample(taken, worked, len(begun), logs - before, close=close))
             if (number + 1) % 50 == 0:
                 print(f"{number + 1:5} runs, last {samples[-1]}", flush=True)
     return samples
 
 
-def judged(samples: list[Sample]) -> bool:
-    """Print the comparison; whether nothing grew beyond the bar, and nothing came to be that was not there."""
-    early, late = samples[_FIRST - _WIDTH // 2 : _FIRST + _WIDTH // 2], samples[-_WIDTH:]
-    fine = True
-    print(f"{'':16}{'run ' + str(_FIRST):>12}{'the end':>12}{'ratio':>8}   bar {BAR}")
+def compared(samples: list[Sample], around: int = _FIRST, width: int = _WIDTH) -> Compared:
+    """Of each figure the medians of some runs around an early one and of the last ones, and their ratio."""
+    early, late = samples[around - width // 2 : around + width // 2], samples[-width:]
+    found = {}
     for name in Sample.__slots__:
         first, last = (statistics.median(getattr(each, name) for each in part) for part in (early, late))
-        ratio = last / first if first else math.inf if last else 1.0
-        fine &= ratio <= BAR
+        found[name] = (first, last, last / first if first else math.inf if last else 1.0)
+    return found
+
+
+def judged(found: Compared) -> bool:
+    """Print the comparison; whether nothing grew beyond the bar, and nothing came to be that was not there."""
+    print(f"{'':16}{'run ' + str(_FIRST):>12}{'the end':>12}{'ratio':>8}   bar {BAR}")
+    for name, (first, last, ratio) in found.items():
         print(f"{name:16}{first:12.2f}{last:12.2f}{ratio:8.2f}")
-    return fine
+    return all(ratio <= BAR for _, _, ratio in found.values())
 
 
 @contextlib.contextmanager
@@ -134,14 +156,17 @@ def _sample(seconds: float, cpu: float, begun: int, log_bytes: int, *, close: bo
     """Looking costs a collection in the JVM, so only the runs that are compared are looked at closely."""
     spark = local_session()
     alive: Counter[str] = Counter()
+    used, kept = 0.0, 0.0
     if close:
         gc.collect()
         alive = held_by_the_jvm(spark)
+        used, kept = _heap_mb(spark)
     return Sample(
         seconds,
         cpu,
-        _resident_mb(),
-        _heap_mb(spark) if close else 0.0,
+        _resident_mb("self"),
+        used,
+        _resident_mb(jvm_pid(spark)) - kept,
         _open_files("self"),
         _open_files(jvm_pid(spark)),
         begun,
@@ -190,16 +215,17 @@ def _cpu_seconds() -> float:
     return total / tick
 
 
-def _resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+def _resident_mb(process: int | str | None) -> float:
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def _heap_mb(spark: Any) -> float:
+def _heap_mb(spark: Any) -> tuple[float, float]:
+    """After a collection: what is used of the heap, and what the JVM keeps for it."""
     jvm = spark._jvm
     jvm.System.gc()
-    used = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
-    return float(used) / 1e6
+    heap = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()
+    return heap.getUsed() / 1e6, heap.getCommitted() / 1e6
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -53,7 +53,7 @@ def disk_full(lane: Lane, fault: Fault) -> Finding:
         with lane.hired() as victim:
             answer = lane.run(victim, scene, day, fault=None, full=True)
         ballast.unlink()
-        first = Finding(struck="error" in (answer or {})) + traceback_of(answer) + glimpse(scene, before, after)
+        first = Finding(struck="error" in (answer or {})) + traceback_of(answer) + glimpse(scene, before, after, day)
         return first + lane.recover(scene, [day], after)
 
 

@@ -9,10 +9,12 @@ import os
 import shutil
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from delta.tables import DeltaTable as DeltaTables
 from deltalake import DeltaTable
@@ -24,15 +26,16 @@ from lakelogic_assets.cli.app import run as lakelogic
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.processor import DataProcessor
+from lakelogic_assets.spark import locks
 from lakelogic_assets.spark.audit import audit
 from lakelogic_assets.spark.failures import is_conflict
-from lakelogic_assets.spark.locks import table_lock
 from lakelogic_assets.spark.maintenance import SAFE_HOURS, maintain
 from lakelogic_assets.spark.session import jvm_pid, local_session
 
 Command = dict[str, Any]
 _jvms: list[int] = []
 _TRIES = 20
+_LONGEST_WAIT = 500.0
 _BRIEF_VACUUM = {
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
@@ -78,9 +81,12 @@ def _run(command: Command) -> Command:
     note_jvm()
     window = Window.day(command["window"]) if command.get("window") else Window.full()
     clock = shifted(command.get("clock", 0.0), command.get("jumps"))
-    with clock as told, _sabotage(command.get("fault"), processor):
+    # As on an object store: nobody in the engine waits for anybody.
+    free = mock.patch.object(locks, "has_lock", return_value=False)
+    lock = free if command.get("unlocked") else contextlib.nullcontext()
+    with clock as told, lock, _sabotage(command.get("fault"), processor):
         try:
-            report = processor.run(window=window)
+            report = processor.run(window=window, reprocess=command.get("reprocess", False))
         finally:
             note_jvm()
     return {"status": report.status, "warnings": report.warnings, "told": told}
@@ -120,6 +126,7 @@ def _act(fault: Command, places: dict[str, str]) -> Act:
         "kill jvm": kill_jvm,
         "kill both": kill_both,
         "drop table": lambda: shutil.rmtree(places["target"], ignore_errors=True),
+        "wait": lambda: _wait(Path(fault["here"]), Path(fault["go"])),
         "truncate": lambda: _cut(Path(fault["file"])),
         "replace": lambda: Path(fault["other"]).replace(fault["file"]),
         "remove": lambda: Path(fault["file"]).unlink(),
@@ -132,6 +139,13 @@ def _act(fault: Command, places: dict[str, str]) -> Act:
         acts[fault["act"]]()
 
     return strike
+
+
+def _wait(here: Path, go: Path) -> None:
+    here.touch()
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while not go.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _cut(file: Path) -> None:
@@ -148,7 +162,8 @@ def _foreign(path: str, change: Callable[[DeltaTable], object]) -> None:
 
 def _maintain(command: Command) -> Command:
     processor = DataProcessor(command["contract"])
-    return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
+    with _sabotage(command.get("fault"), processor):
+        return maintain(processor.contract, local_session(), processor.destination, retention_hours=0.0).as_dict()
 
 
 def _erase(command: Command) -> Command:
@@ -160,8 +175,10 @@ def _erase(command: Command) -> Command:
     spark = local_session().newSession()
     for name, value in _BRIEF_VACUUM.items():
         spark.conf.set(name, value)
-    target = DataProcessor(command["contract"]).destination.target
-    with table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext():
+    processor = DataProcessor(command["contract"])
+    target = processor.destination.target
+    lock = locks.table_lock(target, jvm_pid(spark)) if command["locked"] else contextlib.nullcontext()
+    with lock, _sabotage(command.get("fault"), processor):
         table = DeltaTables.forPath(spark, target)
         _until_it_is_alone(lambda: table.delete("k = 'k00'"))
         _until_it_is_alone(lambda: spark.sql(f"REORG TABLE delta.`{target}` APPLY (PURGE)"))

@@ -83,4 +83,4 @@ def test_the_spark_fixture_is_only_used_where_spark_is_tested() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef) and "spark" in {argument.arg for argument in node.args.args}
     }
-    assert users <= {"spark", "cases", "orchestration", "authoring", "security"}
+    assert users <= {"spark", "cases", "orchestration", "authoring", "security", "faults"}

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lakelogic_assets.spark import locks
+
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -19,6 +21,8 @@ class Intent:
     generation: int
     target: str
     report: dict[str, Any]
+    is_in_hand: bool = False
+    """Whether the process that noted it is another one and still there."""
 
 
 class Intents:
@@ -32,8 +36,9 @@ class Intents:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(intent.app)
         draft = path.with_suffix(".tmp")
+        noted = {"app": intent.app, "generation": intent.generation, "report": intent.report, "owner": _owner()}
         with draft.open("w", encoding="utf-8") as file:
-            json.dump({"app": intent.app, "generation": intent.generation, "report": intent.report}, file, default=str)
+            json.dump(noted, file, default=str)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -43,8 +48,12 @@ class Intents:
         self._path(app).unlink(missing_ok=True)
 
     def open(self) -> Iterator[Intent]:
-        """Intents whose run did not come to its end."""
-        return (intent for _, intent in self._noted() if intent is not None)
+        """Intents whose run did not come to its end.
+
+        Who holds the table's lock knows that. Without a lock the run may go on beside us: it is left its note.
+        """
+        ours = (intent for _, intent in self._noted() if intent is not None)
+        return (intent for intent in ours if locks.has_lock(self.target) or not intent.is_in_hand)
 
     def damaged(self) -> list[Path]:
         """Notes that the disk has spoilt, for they are synced before they get their name; nobody knows their run."""
@@ -54,12 +63,34 @@ class Intents:
         for path in sorted(self.folder.glob("*.json")):
             try:
                 noted = json.loads(path.read_text(encoding="utf-8"))
-                yield path, Intent(noted["app"], int(noted["generation"]), self.target, noted["report"])
+                in_hand = _is_another(noted.get("owner"))
+                yield path, Intent(noted["app"], int(noted["generation"]), self.target, noted["report"], in_hand)
             except (ValueError, KeyError, TypeError):
                 yield path, None
 
     def _path(self, app: str) -> Path:
         return self.folder / f"{hashlib.sha256(app.encode()).hexdigest()[:24]}.json"
+
+
+def _owner() -> list[int | str]:
+    return [os.getpid(), _began(os.getpid())]
+
+
+def _is_another(owner: list[int | str] | None) -> bool:
+    """Process ids are used again; one that began at the same moment is the same process."""
+    if not owner or owner == _owner():
+        return False
+    pid, began = owner
+    return began != "" and _began(int(pid)) == began
+
+
+def _began(pid: int) -> str:
+    """When a process began, in the kernel's own count; nothing, where it is no more or nobody can tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -19,7 +19,12 @@ SHORT = [
         "killed twice", "merge", False, "next", 8,
         {"borders": ["after commit", "after recover"], "act": "kill python", "news": True},
     ),
-    Fault("maintenance", "append", True, "next", 9, {"pause": 0.2, "killed": False}),
+    Fault("maintenance", "append", True, "next", 9, {"pause": 0.2, "killed": None}),
+    Fault("border", "overwrite", False, "next", 10, {"border": "before commit", "act": "kill python"}),
+    Fault("one window twice at once", "append", True, "next", 11, {"pause": 0.2, "killed": False}),
+    Fault("one window twice unlocked", "append", True, "next", 12, {"border": "before commit", "then": None, "killed": None}),
+    Fault("backfill", "partition", True, "first", 13, {"border": "after commit", "act": "kill python", "nth": 2}),
+    Fault("clock", "append", False, "first", 14, {"offset": -3_600.0, "jumps": "after evaluate"}),
 ]  # fmt: skip
 BY_CHANCE = {"maintenance"}
 """Whether these come in the middle of a run is a matter of time, so another fault may stand in for them."""

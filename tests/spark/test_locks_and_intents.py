@@ -99,3 +99,29 @@ def test_an_intent_that_the_disk_has_damaged_is_kept_for_the_doctor(tmp_path: Pa
     assert intents.damaged() == [file]
     intents.note(Intent("c|full", 2, "/lake/t", {}))
     assert intents.damaged() == []
+
+
+_NOTE_AND_STAY = """\
+import sys, time
+from pathlib import Path
+from lakelogic_assets.spark.intents import Intent, Intents
+Intents(Path(sys.argv[1]), sys.argv[2]).note(Intent("c|full", 1, sys.argv[2], {}))
+print("noted", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(("target", "left_alone"), [("s3://lake/t", True), ("/lake/t", False)])
+def test_without_a_lock_a_run_that_goes_on_beside_us_keeps_its_note_until_it_is_dead(
+    target: str, left_alone: bool, tmp_path: Path
+) -> None:
+    """Whoever took it would log the run as failed or as done, and then that one would do so again."""
+    command = [sys.executable, "-c", _NOTE_AND_STAY, str(tmp_path), target]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "noted\n"
+        assert bool(list(Intents(tmp_path, target).open())) is not left_alone
+        other.kill()
+    assert [intent.app for intent in Intents(tmp_path, target).open()] == ["c|full"]
+    Intents(tmp_path, target).note(Intent("c|full", 2, target, {}))
+    assert [intent.generation for intent in Intents(tmp_path, target).open()] == [2]
