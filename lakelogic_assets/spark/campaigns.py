@@ -21,10 +21,11 @@ from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
 from lakelogic_assets.spark.time_range import days_of_table
-from lakelogic_assets.spark.window_states import WENT_WELL, WindowState, is_logged, window_states
+from lakelogic_assets.spark.window_states import WENT_WELL, History, WindowState, history, is_logged, window_states
 from lakelogic_assets.spark.windows import time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _A_MOMENT, _A_DAY = timedelta(microseconds=1), timedelta(days=1)
 _WINDOWED = ("merge", "scd2")
 """Strategies by which a window may be taken in and the same rows later again, with what is new."""
@@ -120,12 +121,13 @@ class Planner:
         return cut(days, by, self._zone), f"{days[0]} to {days[1]} by {by}"
 
     def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]], *, warns: bool) -> list[Task]:
-        """Windows after the last that succeeded, and those that were tried since and did not.
+        """Windows since the first that succeeded that none did, and those whose newest attempt did not.
 
         Without any, everything is loaded; `warns` where that is more than was asked for.
         """
         key, run_log = contract.key, self.workspace.destination(contract).run_log
-        states = window_states(run_log, "/".join(key))
+        told = history(run_log, "/".join(key))
+        states = told.states
         if not any(state.succeeded for state in states.values()):
             there = "has no success of it" if is_logged(run_log) else "is not there yet"
             why = f"the run log {there}, so everything is loaded"
@@ -134,18 +136,21 @@ class Planner:
         if declared is None:
             newest = max(state.succeeded for state in states.values() if state.succeeded)
             return [Task(key, FULL, f"since the success of {newest:%Y-%m-%d %H:%M:%S} UTC")]
-        return [Task(key, window, why) for window, why in self._open_windows(declared, states)]
+        return [Task(key, window, why) for window, why in self._open_windows(declared, told)]
 
-    def _open_windows(self, declared: PartitionSet, states: dict[str, WindowState]) -> Iterable[tuple[Window, str]]:
-        # A success without a window took in all that was over by then.
-        done = [state.window.end or state.succeeded for state in states.values() if state.succeeded]
-        mark = max(done, default=None)
+    def _open_windows(self, declared: PartitionSet, told: History) -> Iterable[tuple[Window, str]]:
+        done = [state for state in told.states.values() if state.succeeded]
+        newest = max(state.window.end or state.succeeded or _BEGINNING for state in done)
         for window in windows_between(declared, now=self.now):
-            state = states.get(window.key)
-            if mark is None or (window.end and window.end > mark and not (state and state.succeeded)):
-                yield window, f"after the last success, which ended {mark:%Y-%m-%d %H:%M} UTC" if mark else "new"
-            elif state is not None and state.status not in WENT_WELL:
+            state = told.states.get(window.key)
+            if state is not None and state.status not in WENT_WELL:
                 yield window, f"it was {state.status} when it was last tried"
+            elif state is not None or any(_took_in(each, window) for each in done):
+                continue
+            elif window.start and told.begun and told.begun <= window.start < newest:
+                yield window, "no run of it succeeded, though one of a window before or beside it did"
+            elif window.end and window.end > newest:
+                yield window, f"after the last success, which ended {newest:%Y-%m-%d %H:%M} UTC"
 
     def _everything(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Window]:
         """All of the source: by partition where it can be told which there are, else in one go."""
@@ -218,6 +223,12 @@ def follows_windows(contract: Contract) -> bool:
         return False
     by_folder = source.table is None and source.partition is not None
     return by_folder or bool(source.watermark_date_parts) or bool(time_candidates(contract, FULL))
+
+
+def _took_in(done: WindowState, window: Window) -> bool:
+    """Whether a success of another window has read this one too; one without bounds has read what was over by then."""
+    until = done.window.end or done.succeeded
+    return done.window.covers(window) and window.end is not None and until is not None and window.end <= until
 
 
 def _touches(window: Window, span: tuple[datetime, datetime]) -> bool:
