@@ -160,7 +160,8 @@ class _Operation:
             if campaign is None or not campaign.tasks:
                 break
             yield from self._run(campaign, done)
-            campaign = what_is_left(self.request, self.engine.registry, self.engine.workspace, keys, done)
+            registry, workspace = self.engine.registry, self.engine.workspace
+            campaign = what_is_left(self.request, registry, workspace, keys, done, self.asked.run_id)
         if self.troubles:
             told = "; ".join(f"{name}: {why}" for name, why in self.troubles.items())
             raise dg.Failure(f"{len(self.troubles)} windows were not published: {told}", allow_retries=False)

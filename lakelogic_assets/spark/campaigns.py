@@ -22,13 +22,12 @@ from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
 from lakelogic_assets.spark.time_range import days_of_table
 from lakelogic_assets.spark.window_states import WENT_WELL, History, WindowState, history, is_logged, window_states
-from lakelogic_assets.spark.windows import time_candidates
+from lakelogic_assets.spark.windows import is_cut_by_place, time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _A_MOMENT, _A_DAY = timedelta(microseconds=1), timedelta(days=1)
-_WINDOWED = ("merge", "scd2")
-"""Strategies by which a window may be taken in and the same rows later again, with what is new."""
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class Planner:
         for key in chosen:
             planned[key] = self._tasks(request, key, planned)
         planned = {key: self._ordered(tasks, request) for key, tasks in planned.items()}
+        self._refuse_uncut(request, planned)
         if request.window == "last_success":
             planned = self._without_missing_upstreams(planned)
         if request.days and planned and not any(planned.values()):
@@ -104,21 +104,52 @@ class Planner:
             return []
         by = request.by if request.window == "backfill" else None
         found, why = self.dated(contract, request.days, by)
-        return [Task(key, window, why, rebuilds=request.window == "reprocess") for window in found]
+        warns = self._knows_no_days(contract)
+        return [Task(key, window, why, rebuilds=request.window == "reprocess", warns=warns) for window in found]
 
     def _ordered(self, tasks: list[Task], request: PipelineRequest) -> list[Task]:
-        return tasks[::-1] if request.direction == "reverse" else tasks
+        if request.direction != "reverse":
+            return tasks
+        # What is new goes before any window also when these are turned.
+        windows = [task for task in tasks if not task.window.is_full]
+        return [*(task for task in tasks if task.window.is_full), *reversed(windows)]
 
     def dated(self, contract: Contract, days: Days, by: Granularity | None = None) -> tuple[list[Window], str]:
         """A contract by partitions keeps to them; another is cut as asked, where a window of it can be told apart."""
         declared = self.partitions(contract)
         if declared is not None:
             return self.windows(contract, *days), f"its `{declared.name}` partitions from {days[0]} to {days[1]}"
+        if self._knows_no_days(contract):
+            return [FULL], "its source has no days to tell it by, so only what is new is read"
         if not follows_windows(contract):
             return [FULL], "made as a whole, after what it is made from"
+        first = [FULL] if self._brings_news_first(contract) else []
         if by is None:
-            return [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)], f"{days[0]} to {days[1]}"
-        return cut(days, by, self._zone), f"{days[0]} to {days[1]} by {by}"
+            found = [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)]
+            return [*first, *found], f"{days[0]} to {days[1]}"
+        return [*first, *cut(days, by, self._zone)], f"{days[0]} to {days[1]} by {by}"
+
+    def _knows_no_days(self, contract: Contract) -> bool:
+        """Whether some days of an incremental contract cannot be told from the others."""
+        is_incremental = contract.source is not None and contract.source.load_mode != "full"
+        return is_incremental and self.partitions(contract) is None and not follows_windows(contract)
+
+    def _brings_news_first(self, contract: Contract) -> bool:
+        """Rows that are appended by what is new would come once more after a window that has read them already."""
+        log = self.workspace.destination(contract).run_log
+        states = window_states(log, "/".join(contract.key)) if contract.materialization.strategy == "append" else {}
+        return any(state.window.is_full and state.succeeded for state in states.values())
+
+    def _refuse_uncut(self, request: PipelineRequest, planned: Mapping[Key, Sequence[Task]]) -> None:
+        """Days that nothing of what is asked for can be cut by would be left as they are, and said to be done."""
+        first = [self.registry.contracts[key] for key in planned if not set(self._upstream(key)) & planned.keys()]
+        if request.days and first and all(map(self._knows_no_days, first)):
+            names = ", ".join(contract.table for contract in first)
+            raise RequestError(
+                f"{names} cannot be cut into days: name a column of time in `source.watermark_field` or "
+                "`materialization.reprocess_date_column`, run it without days for what is new, or `lakelogic reload` it"
+                "."
+            )
 
     def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]], *, warns: bool) -> list[Task]:
         """Windows since the first that succeeded that none did, and those whose newest attempt did not.
@@ -219,10 +250,20 @@ class Planner:
 def follows_windows(contract: Contract) -> bool:
     """Whether a contract without partitions can take in some days by themselves."""
     source = contract.source
-    if source is None or source.load_mode == "full" or contract.materialization.strategy not in _WINDOWED:
+    if source is None or source.load_mode == "full":
         return False
-    by_folder = source.table is None and source.partition is not None
-    return by_folder or bool(source.watermark_date_parts) or bool(time_candidates(contract, FULL))
+    return is_cut_by_place(contract) or any(_may_be_time(contract, each) for each in time_candidates(contract, FULL))
+
+
+def _may_be_time(contract: Contract, name: str) -> bool:
+    """Texts hold times too, but a text that a table is partitioned by alone is rather a country."""
+    declared = contract.model.field(name)
+    kind = declared.spark_type.casefold() if declared else None
+    only_partitions = name in contract.materialization.partition_by and name not in (
+        contract.materialization.reprocess_date_column,
+        contract.source.watermark_field if contract.source else None,
+    )
+    return kind is None or kind in _TIMES or (kind == "string" and not only_partitions)
 
 
 def _took_in(done: WindowState, window: Window) -> bool:

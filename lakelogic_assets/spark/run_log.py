@@ -132,6 +132,14 @@ def is_logged(path: str, run_id: str, status: str) -> bool:
     return is_table(path) and log_dataset(path).count_rows(filter=chosen) > 0
 
 
+def runs_of(path: str, pipeline_run_id: str) -> set[str]:
+    """The runs of a log that belong to one pipeline run."""
+    if not is_table(path):
+        return set()
+    chosen = pads.field("pipeline_run_id") == pipeline_run_id
+    return set(log_dataset(path).to_table(columns=["run_id"], filter=chosen)["run_id"].to_pylist())
+
+
 def _newest_first(path: str, columns: Sequence[str], chosen: pads.Expression | None) -> pa.Table:
     """Rows of a log in the order in which they were logged, whatever the clocks of their runs said.
 

@@ -9,7 +9,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lakelogic_assets.contract.loading import load_project
-from lakelogic_assets.plan.request import PipelineRequest
+from lakelogic_assets.errors import RequestError
+from lakelogic_assets.plan.campaign import Task
+from lakelogic_assets.plan.request import Mode, PipelineRequest
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.project import Project
 from lakelogic_assets.report.run import RunReport, Status
@@ -20,6 +22,7 @@ from lakelogic_assets.spark.window_states import succeeded_in
 from lakelogic_assets.spark.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 CONTRACT = """
@@ -41,10 +44,10 @@ NOW = datetime(2026, 2, 7, 3, tzinfo=UTC)
 class Diary:
     """A contract by partitions whose runs are only logged."""
 
-    def __init__(self, root: Path, partitions: str = "daily") -> None:
+    def __init__(self, root: Path, partitions: str = "daily", text: str = CONTRACT) -> None:
         (root / "contracts").mkdir()
         (root / "partitions").mkdir()
-        (root / "contracts/sales.yaml").write_text(CONTRACT.replace("SET", partitions))
+        (root / "contracts/sales.yaml").write_text(text.replace("SET", partitions))
         for name, text in SETS.items():
             (root / f"partitions/{name}.yaml").write_text(text)
         registry = load_project(Project(root))
@@ -71,8 +74,10 @@ class Diary:
             append_run(self.log, None, report, "local")
 
     def next_night(self) -> list[str]:
-        request = PipelineRequest(window="last_success")
-        return [task.window.key for task in self.planner.campaign(request, self.planner.registry.contracts).tasks]
+        return [task.window.key for task in self.asked(PipelineRequest(window="last_success"))]
+
+    def asked(self, request: PipelineRequest) -> Sequence[Task]:
+        return self.planner.campaign(request, self.planner.registry.contracts).tasks
 
 
 def days(first: int, last: int) -> list[str]:
@@ -149,3 +154,33 @@ def test_a_log_from_before_runs_were_counted_goes_on_and_its_runs_are_the_oldest
     diary.log = plain
     diary.ran("2026-02-03")
     assert [row["run_id"] for row in read_runs(diary.log)] == ["run-3", "run-2", "run-1"]
+
+
+WHOLE = CONTRACT.replace("extensions: {com.lakelogic.partitions: SET}\n", "")
+NEWS = WHOLE.replace("format: csv", "format: csv, load_mode: incremental")
+UNCUT = NEWS.replace(", watermark_field: day", "").replace(", reprocess_date_column: day", "")
+DAYS = (date(2026, 2, 3), date(2026, 2, 4))
+
+
+@pytest.mark.parametrize("mode", ["range", "backfill", "reprocess"])
+def test_days_of_what_is_appended_are_cut_and_what_is_new_is_taken_in_before(tmp_path: Path, mode: Mode) -> None:
+    diary = Diary(tmp_path, text=NEWS)
+    request = PipelineRequest(window=mode, days=DAYS, direction="reverse")
+    cut = ["2026-02-04", "2026-02-03"] if mode == "backfill" else ["2026-02-03..2026-02-05"]
+    assert [task.window.key for task in diary.asked(request)] == cut
+    diary.ran(FULL.key)
+    tasks = diary.asked(request)
+    assert [task.window.key for task in tasks] == [FULL.key, *cut]
+    assert {task.rebuilds for task in tasks} == {mode == "reprocess"}
+
+
+def test_what_is_made_as_a_whole_still_is(tmp_path: Path) -> None:
+    (task,) = Diary(tmp_path, text=WHOLE).asked(PipelineRequest(window="range", days=DAYS))
+    assert (task.window, task.why) == (FULL, "made as a whole, after what it is made from")
+
+
+@pytest.mark.parametrize("more", ["", ", partition_by: [region]"])
+def test_days_that_nothing_can_be_cut_by_are_refused_and_not_said_to_be_done(tmp_path: Path, more: str) -> None:
+    diary = Diary(tmp_path, text=UNCUT.replace("strategy: append", f"strategy: append{more}"))
+    with pytest.raises(RequestError, match=r"^sales cannot be cut into days: name a column of time in .*reload` it\.$"):
+        diary.asked(PipelineRequest(window="reprocess", days=DAYS))
