@@ -42,7 +42,7 @@ _REPORT, _TIMESTAMP = "report_json", "timestamp"
 DATA_CAME: Final = ("success", "unchanged")
 """How a run ends whose rows are in the table."""
 _IN_VAIN = ("failed", "blocked", "waiting")
-_REMEMBERED: Final = 100_000
+REMEMBERED: Final = 100_000
 """More files than this in one run are not listed one by one: what is new among them is told by their times."""
 # As `log_row` writes it; names that are no keys of ours stand before it.
 _TABLE_ID: Final = re.compile(r'"table_id": "([^"]*)"(?!.*"table_id": ")')
@@ -52,7 +52,7 @@ RESTORED: Final = "restored"
 
 def append_run(path: str, files: Path | None, report: RunReport, environment: str | None) -> None:
     """Record a run; every process of a project may do so at the same time."""
-    if len(report.watermark.get("files", ())) > _REMEMBERED:
+    if len(report.watermark.get("files", ())) > REMEMBERED:
         short = {name: value for name, value in report.watermark.items() if name != "files"}
         report = replace(report, watermark=short)
     row = log_row(report, environment)
@@ -158,7 +158,8 @@ def _reports(
     """The newest first, each parsed when it is asked for: it names all files of its run, and most never are."""
     if statuses is not None:
         chosen &= pads.field("status").isin([*statuses])
-    for text in _newest_first(path, [_REPORT], chosen)[_REPORT].to_pylist():
+    for found in _newest_first(path, [_REPORT], chosen)[_REPORT]:
+        text = found.as_py()
         if text and (table_id is None or _table_of(text) in (None, table_id)):
             yield json.loads(text)
 
