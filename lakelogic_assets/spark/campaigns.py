@@ -123,7 +123,9 @@ class Planner:
             return [FULL], "its source has no days to tell it by, so only what is new is read"
         if not follows_windows(contract):
             return [FULL], "made as a whole, after what it is made from"
-        first = [FULL] if self._brings_news_first(contract) else []
+        first = self._news_of(contract)
+        if first is None:
+            return [FULL], "none of it is loaded yet, so everything is"
         if by is None:
             found = [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)]
             return [*first, *found], f"{days[0]} to {days[1]}"
@@ -134,11 +136,15 @@ class Planner:
         is_incremental = contract.source is not None and contract.source.load_mode != "full"
         return is_incremental and self.partitions(contract) is None and not follows_windows(contract)
 
-    def _brings_news_first(self, contract: Contract) -> bool:
-        """Rows that are appended by what is new would come once more after a window that has read them already."""
-        log = self.workspace.destination(contract).run_log
-        states = window_states(log, "/".join(contract.key)) if contract.materialization.strategy == "append" else {}
-        return any(state.window.is_full and state.succeeded for state in states.values())
+    def _news_of(self, contract: Contract) -> list[Window] | None:
+        """What is run before some days of a contract: rows that are appended by what is new would come once more after
+        a window that has read them already. None where no day of such a table may be loaded alone for that reason.
+        """
+        if contract.materialization.strategy != "append":
+            return []
+        states = window_states(self.workspace.destination(contract).run_log, "/".join(contract.key))
+        done = [state.window for state in states.values() if state.succeeded]
+        return [window for window in done if window.is_full] if done else None
 
     def _refuse_uncut(self, request: PipelineRequest, planned: Mapping[Key, Sequence[Task]]) -> None:
         """Days that nothing of what is asked for can be cut by would be left as they are, and said to be done."""

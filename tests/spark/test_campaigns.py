@@ -61,6 +61,8 @@ class Diary:
         if key == FULL.key:
             return FULL
         day = date.fromisoformat(key.split("|")[0])
+        if self.planner.partitions(self.contract) is None:
+            return Window.day(day)
         return next(each for each in self.planner.windows(self.contract, day, day) if each.key == key)
 
     def ran(self, *keys: str, status: Status = "success", at: datetime | None = None, **more: Any) -> None:
@@ -167,6 +169,8 @@ def test_days_of_what_is_appended_are_cut_and_what_is_new_is_taken_in_before(tmp
     diary = Diary(tmp_path, text=NEWS)
     request = PipelineRequest(window=mode, days=DAYS, direction="reverse")
     cut = ["2026-02-04", "2026-02-03"] if mode == "backfill" else ["2026-02-03..2026-02-05"]
+    assert [task.window.key for task in diary.asked(request)] == [FULL.key]  # else the days would come once more
+    diary.ran("2026-02-02")
     assert [task.window.key for task in diary.asked(request)] == cut
     diary.ran(FULL.key)
     tasks = diary.asked(request)
