@@ -64,6 +64,12 @@ def _states(newest_first: Iterable[dict[str, Any]]) -> dict[str, WindowState]:
     return found
 
 
+def went_well_at(run_log: str, contract: str) -> datetime | None:
+    """When a table was last as new as its source, also where nothing had come; one that was emptied since never was."""
+    newest = next(standing_reports(run_log, contract, WENT_WELL), None)
+    return datetime.fromisoformat(newest["ended_at"]) if newest else None
+
+
 def succeeded_in(run_log: str, contract: str, pipeline_run_id: str) -> set[Window]:
     """The windows whose newest attempt in one pipeline run succeeded."""
     newest: dict[Window, str] = {}
