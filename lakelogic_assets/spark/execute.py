@@ -68,7 +68,6 @@ from lakelogic_assets.spark.session import jvm_pid, session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
-from lakelogic_assets.spark.unchanged import would_change_nothing
 from lakelogic_assets.spark.unread import identity_of, record, turned_away
 from lakelogic_assets.spark.withdrawn import may_be_withdrawn, nothing_left, was_written
 
@@ -261,8 +260,6 @@ def _next_batch(run: Run) -> Batch | None:
     """What there is to read; None when nothing is new."""
     scope, request = run.scope, run.request
     with run.step("read"):
-        if request.skips_unchanged and not request.upstream and would_change_nothing(scope, run.destination):
-            return None
         decision = Decision() if request.frame is not None else decide(scope, run.destination, request.window)
         if decision.nothing_new:
             return None

@@ -100,7 +100,6 @@ class Pipeline:
             upstream=upstreams_of(self.registry, self.workspace, task.key),
             ignore_gates=self.policy.ignore_gates,
             reprocess=task.rebuilds,
-            skips_unchanged=task.window.is_full and not task.rebuilds,
             timeout_seconds=self.policy.timeout_seconds,
             approval=self.policy.approval,
             asked=asked_of(self.request.window, task.why, contract, rebuilds=task.rebuilds),

@@ -46,8 +46,6 @@ class RunRequest:
     ignore_gates: bool = False
     reprocess: bool = False
     """Rows of the window that the source no longer has give way, by the contract's `reprocess_policy`."""
-    skips_unchanged: bool = False
-    """Whether nothing is read where a load of all files would only write the same once more."""
     timeout_seconds: float | None = None
     """Instead of what the contract says."""
     approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
