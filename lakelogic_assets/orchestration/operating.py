@@ -174,7 +174,8 @@ class _Operation:
                 break
             self.log.expect(campaign)
             yield from self._run(campaign, done, values)
-            campaign = what_is_left(self.request, self.engine.registry, self.engine.workspace, keys, done)
+            registry, workspace = self.engine.registry, self.engine.workspace
+            campaign = what_is_left(self.request, registry, workspace, keys, done, self.asked.run_id)
 
     def _planned(self, keys: Sequence[tuple[str, ...]]) -> Campaign:
         try:

@@ -20,8 +20,8 @@ from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.environments import in_environment
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.request import RunRequest, Upstream
-from lakelogic_assets.spark.run_log import last_ended, read_runs
-from lakelogic_assets.spark.window_states import WENT_WELL
+from lakelogic_assets.spark.run_log import read_runs
+from lakelogic_assets.spark.window_states import WENT_WELL, went_well_at
 from lakelogic_assets.spark.workspace import Workspace
 
 
@@ -88,7 +88,7 @@ def _stale(request: RunRequest, now: datetime) -> Iterator[str]:
 
 
 def _last_success(upstream: Upstream) -> datetime | None:
-    return last_ended(upstream.run_log or "", "/".join(upstream.key), WENT_WELL)
+    return went_well_at(upstream.run_log or "", "/".join(upstream.key))
 
 
 def _history(contract: Contract, destination: Destination, limit: int) -> list[PastRun]:

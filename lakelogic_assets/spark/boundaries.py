@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,18 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.identifiers import column, find_name
-from lakelogic_assets.spark.run_log import successes
+from lakelogic_assets.spark.run_log import REMEMBERED, successes
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.since import Since
 from lakelogic_assets.spark.sources import Boundary
 from lakelogic_assets.spark.sources.read import delta_place
-from lakelogic_assets.spark.sources.snapshot import files_of
+from lakelogic_assets.spark.sources.selection import below
+from lakelogic_assets.spark.sources.snapshot import FileStat, files_of
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
+
+_MANY_REPORTS = 128
+"""So many runs are asked for the files that they have read; then one names them all."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,12 @@ class Decision:
     nothing_new: bool = False
     since: Since | None = None
     """From where on rows are read, of which a run before may have judged some."""
+    known: tuple[FileStat, ...] = ()
+    """All files that runs before have read, where so many runs name them that this one had better name them all."""
+
+    def remembered(self, root: str) -> dict[str, Any]:
+        """The part of a report that spares the runs to come the reports before it."""
+        return {"known": [[below(file.path, root), file.size, file.mtime] for file in self.known]} if self.known else {}
 
 
 def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
@@ -142,40 +153,56 @@ def _since_files(scope: Scope, source: Source, destination: Destination, strateg
     if strategy == "manifest" and source.manifest_path:
         done = read_manifest(scope, source.manifest_path)
         return Decision(Boundary(excluded=frozenset(done)), reason=f"files that {source.manifest_path} does not list")
-    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
-    # A run that found no file, or was given its rows, has read none.
-    states = [state for state in states if state.get("max_mtime") is not None]
+    states = [*_until_all_known(_successes(scope, source, destination))]
     if not states:
         return Decision(Boundary(), reason="no earlier success, so all files are read")
-    newest = max(states, key=lambda state: float(state["max_mtime"]))
-    after, seen = float(newest["max_mtime"]), frozenset(newest.get("files_at_max", ()))
     back = (period_seconds(source.lookback) or 0) if source.lookback else None
     root = fixed_prefix(scope.lakehouse.source_path(source.path or ""))
+    before = files_of(states[-1], root, "known") or frozenset()
+    newest = max(states, key=lambda state: float(state["max_mtime"]))
+    after, seen = float(newest["max_mtime"]), frozenset(newest.get("files_at_max", ()))
+    after = max(after, *(file.mtime for file in before)) if before else after
     read = [files_of(state, root) for state in states]
     if None in read:
         return Decision(
             Boundary(after_mtime=after - (back or 0), seen_at_mtime=seen), reason="files since the last success"
         )
-    known = frozenset(file for files in read if files for file in files)
+    known = before.union(file for files in read if files for file in files)
     after_mtime = None if back is None else after - back
-    return Decision(Boundary(after_mtime=after_mtime, known=known), reason="files that no success has read")
+    boundary = Boundary(after_mtime=after_mtime, known=known)
+    is_long = len(states) >= _MANY_REPORTS and len(known) <= REMEMBERED
+    told = tuple(sorted(known, key=lambda file: file.path)) if is_long else ()
+    return Decision(boundary, reason="files that no success has read", known=told)
+
+
+def _until_all_known(reports: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """How far runs have come, the newest first, back to one that names all files that were read before it."""
+    for report in reports:
+        state = report.get("watermark") or {}
+        # A run that found no file, or was given its rows, has read none.
+        if state.get("max_mtime") is not None:
+            yield state
+        if "known" in state:
+            return
 
 
 def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str, place: str) -> Decision:
-    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
+    states = (report.get("watermark") or {} for report in _successes(scope, source, destination))
+    last = next(states, None)
     newest, source_id = _now_at(place)
-    unchanged = states and newest is not None and states[0].get("version") == newest
-    if unchanged and _is_of(states[0], source_id) and not source.lookback:
+    unchanged = last is not None and newest is not None and last.get("version") == newest
+    if unchanged and last is not None and _is_of(last, source_id) and not source.lookback:
         return Decision(reason=f"the source is still at version {newest}", nothing_new=True)
     repeats = scope.contract.materialization.strategy != "append"
     if source.watermark_date_parts and not source.watermark_field and (repeats or source.lookback):
         return _since_parts(scope, source, destination, place)
     name = source.watermark_field or _default_cursor(scope, source, place)
     if name is None:
-        return _without_cursor(scope, source, destination, place, has_run=bool(states))
+        return _without_cursor(scope, source, destination, place, has_run=last is not None)
     logged = strategy == "pipeline_log"
-    value = _last_known(states, "value") if logged else _highest(scope, destination, source, (name,), column(name))
-    if value is None and states and not (logged or repeats):
+    seen = chain([last or {}], states)
+    value = _last_known(seen, "value") if logged else _highest(scope, destination, source, (name,), column(name))
+    if value is None and last is not None and not (logged or repeats):
         # The target does not keep the column, and what it has would be appended once more.
         return _since_version(scope, source, destination, place)
     if value is None:
@@ -241,7 +268,7 @@ def _is_of(state: Mapping[str, Any], source_id: str | None) -> bool:
 
 
 def _since_version(scope: Scope, source: Source, destination: Destination, place: str | None) -> Decision:
-    states = [report.get("watermark") or {} for report in _successes(scope, source, destination)]
+    states = (report.get("watermark") or {} for report in _successes(scope, source, destination))
     last = next((state for state in states if state.get("version") is not None), None)
     newest, source_id = _now_at(place)
     done = int(last["version"]) if last else None
@@ -277,7 +304,7 @@ def _highest(scope: Scope, destination: Destination, source: Source, named: Sequ
     return row["highest"] if row else None
 
 
-def _last_known(states: Sequence[Mapping[str, Any]], what: str) -> Any:
+def _last_known(states: Iterable[Mapping[str, Any]], what: str) -> Any:
     """How far the runs have come; one that found no row, or was given its rows, does not tell."""
     return next((state[what] for state in states if state.get(what) is not None), None)
 

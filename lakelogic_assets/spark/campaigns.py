@@ -21,13 +21,13 @@ from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.sources.arrivals import arrivals
 from lakelogic_assets.spark.time_range import days_of_table
-from lakelogic_assets.spark.window_states import WENT_WELL, WindowState, is_logged, window_states
-from lakelogic_assets.spark.windows import time_candidates
+from lakelogic_assets.spark.window_states import WENT_WELL, History, WindowState, history, is_logged, window_states
+from lakelogic_assets.spark.windows import is_cut_by_place, time_candidates
 from lakelogic_assets.spark.workspace import Workspace
 
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _A_MOMENT, _A_DAY = timedelta(microseconds=1), timedelta(days=1)
-_WINDOWED = ("merge", "scd2")
-"""Strategies by which a window may be taken in and the same rows later again, with what is new."""
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Planner:
         for key in chosen:
             planned[key] = self._tasks(request, key, planned)
         planned = {key: self._ordered(tasks, request) for key, tasks in planned.items()}
+        self._refuse_uncut(request, planned)
         if request.window == "last_success":
             planned = self._without_missing_upstreams(planned)
         if request.days and planned and not any(planned.values()):
@@ -103,29 +104,67 @@ class Planner:
             return []
         by = request.by if request.window == "backfill" else None
         found, why = self.dated(contract, request.days, by)
-        return [Task(key, window, why, rebuilds=request.window == "reprocess") for window in found]
+        warns = self._knows_no_days(contract)
+        return [Task(key, window, why, rebuilds=request.window == "reprocess", warns=warns) for window in found]
 
     def _ordered(self, tasks: list[Task], request: PipelineRequest) -> list[Task]:
-        return tasks[::-1] if request.direction == "reverse" else tasks
+        if request.direction != "reverse":
+            return tasks
+        # What is new goes before any window also when these are turned.
+        windows = [task for task in tasks if not task.window.is_full]
+        return [*(task for task in tasks if task.window.is_full), *reversed(windows)]
 
     def dated(self, contract: Contract, days: Days, by: Granularity | None = None) -> tuple[list[Window], str]:
         """A contract by partitions keeps to them; another is cut as asked, where a window of it can be told apart."""
         declared = self.partitions(contract)
         if declared is not None:
             return self.windows(contract, *days), f"its `{declared.name}` partitions from {days[0]} to {days[1]}"
+        if self._knows_no_days(contract):
+            return [FULL], "its source has no days to tell it by, so only what is new is read"
         if not follows_windows(contract):
             return [FULL], "made as a whole, after what it is made from"
+        first = self._news_of(contract)
+        if first is None:
+            return [FULL], "none of it is loaded yet, so everything is"
         if by is None:
-            return [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)], f"{days[0]} to {days[1]}"
-        return cut(days, by, self._zone), f"{days[0]} to {days[1]} by {by}"
+            found = [Window.range(days[0].isoformat(), days[1].isoformat(), self._zone)]
+            return [*first, *found], f"{days[0]} to {days[1]}"
+        return [*first, *cut(days, by, self._zone)], f"{days[0]} to {days[1]} by {by}"
+
+    def _knows_no_days(self, contract: Contract) -> bool:
+        """Whether some days of an incremental contract cannot be told from the others."""
+        is_incremental = contract.source is not None and contract.source.load_mode != "full"
+        return is_incremental and self.partitions(contract) is None and not follows_windows(contract)
+
+    def _news_of(self, contract: Contract) -> list[Window] | None:
+        """What is run before some days of a contract: rows that are appended by what is new would come once more after
+        a window that has read them already. None where no day of such a table may be loaded alone for that reason.
+        """
+        if contract.materialization.strategy != "append":
+            return []
+        states = window_states(self.workspace.destination(contract).run_log, "/".join(contract.key))
+        done = [state.window for state in states.values() if state.succeeded]
+        return [window for window in done if window.is_full] if done else None
+
+    def _refuse_uncut(self, request: PipelineRequest, planned: Mapping[Key, Sequence[Task]]) -> None:
+        """Days that nothing of what is asked for can be cut by would be left as they are, and said to be done."""
+        first = [self.registry.contracts[key] for key in planned if not set(self._upstream(key)) & planned.keys()]
+        if request.days and first and all(map(self._knows_no_days, first)):
+            names = ", ".join(contract.table for contract in first)
+            raise RequestError(
+                f"{names} cannot be cut into days: name a column of time in `source.watermark_field` or "
+                "`materialization.reprocess_date_column`, run it without days for what is new, or `lakelogic reload` it"
+                "."
+            )
 
     def _since_success(self, contract: Contract, planned: Mapping[Key, Sequence[Task]], *, warns: bool) -> list[Task]:
-        """Windows after the last that succeeded, and those that were tried since and did not.
+        """Windows since the first that succeeded that none did, and those whose newest attempt did not.
 
         Without any, everything is loaded; `warns` where that is more than was asked for.
         """
         key, run_log = contract.key, self.workspace.destination(contract).run_log
-        states = window_states(run_log, "/".join(key))
+        told = history(run_log, "/".join(key))
+        states = told.states
         if not any(state.succeeded for state in states.values()):
             there = "has no success of it" if is_logged(run_log) else "is not there yet"
             why = f"the run log {there}, so everything is loaded"
@@ -134,18 +173,21 @@ class Planner:
         if declared is None:
             newest = max(state.succeeded for state in states.values() if state.succeeded)
             return [Task(key, FULL, f"since the success of {newest:%Y-%m-%d %H:%M:%S} UTC")]
-        return [Task(key, window, why) for window, why in self._open_windows(declared, states)]
+        return [Task(key, window, why) for window, why in self._open_windows(declared, told)]
 
-    def _open_windows(self, declared: PartitionSet, states: dict[str, WindowState]) -> Iterable[tuple[Window, str]]:
-        # A success without a window took in all that was over by then.
-        done = [state.window.end or state.succeeded for state in states.values() if state.succeeded]
-        mark = max(done, default=None)
+    def _open_windows(self, declared: PartitionSet, told: History) -> Iterable[tuple[Window, str]]:
+        done = [state for state in told.states.values() if state.succeeded]
+        newest = max(state.window.end or state.succeeded or _BEGINNING for state in done)
         for window in windows_between(declared, now=self.now):
-            state = states.get(window.key)
-            if mark is None or (window.end and window.end > mark and not (state and state.succeeded)):
-                yield window, f"after the last success, which ended {mark:%Y-%m-%d %H:%M} UTC" if mark else "new"
-            elif state is not None and state.status not in WENT_WELL:
+            state = told.states.get(window.key)
+            if state is not None and state.status not in WENT_WELL:
                 yield window, f"it was {state.status} when it was last tried"
+            elif state is not None or any(_took_in(each, window) for each in done):
+                continue
+            elif window.start and told.begun and told.begun <= window.start < newest:
+                yield window, "no run of it succeeded, though one of a window before or beside it did"
+            elif window.end and window.end > newest:
+                yield window, f"after the last success, which ended {newest:%Y-%m-%d %H:%M} UTC"
 
     def _everything(self, contract: Contract, planned: Mapping[Key, Sequence[Task]]) -> list[Window]:
         """All of the source: by partition where it can be told which there are, else in one go."""
@@ -214,10 +256,26 @@ class Planner:
 def follows_windows(contract: Contract) -> bool:
     """Whether a contract without partitions can take in some days by themselves."""
     source = contract.source
-    if source is None or source.load_mode == "full" or contract.materialization.strategy not in _WINDOWED:
+    if source is None or source.load_mode == "full":
         return False
-    by_folder = source.table is None and source.partition is not None
-    return by_folder or bool(source.watermark_date_parts) or bool(time_candidates(contract, FULL))
+    return is_cut_by_place(contract) or any(_may_be_time(contract, each) for each in time_candidates(contract, FULL))
+
+
+def _may_be_time(contract: Contract, name: str) -> bool:
+    """Texts hold times too, but a text that a table is partitioned by alone is rather a country."""
+    declared = contract.model.field(name)
+    kind = declared.spark_type.casefold() if declared else None
+    only_partitions = name in contract.materialization.partition_by and name not in (
+        contract.materialization.reprocess_date_column,
+        contract.source.watermark_field if contract.source else None,
+    )
+    return kind is None or kind in _TIMES or (kind == "string" and not only_partitions)
+
+
+def _took_in(done: WindowState, window: Window) -> bool:
+    """Whether a success of another window has read this one too; one without bounds has read what was over by then."""
+    until = done.window.end or done.succeeded
+    return done.window.covers(window) and window.end is not None and until is not None and window.end <= until
 
 
 def _touches(window: Window, span: tuple[datetime, datetime]) -> bool:

@@ -17,8 +17,9 @@ from lakelogic_assets.plan.schedule import Progress
 from lakelogic_assets.plan.window import FULL, Window
 from lakelogic_assets.spark.boundaries import read_window
 from lakelogic_assets.spark.campaigns import Planner
-from lakelogic_assets.spark.late import LateReport, late_windows
+from lakelogic_assets.spark.late import LateReport, LateWindow, late_windows
 from lakelogic_assets.spark.pipeline import Done, Pipeline, Told
+from lakelogic_assets.spark.run_log import runs_of
 from lakelogic_assets.spark.workspace import Workspace
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,7 +59,8 @@ def run_to_the_end(
             break
         plan(more)
         finished |= pipeline.run(more, tell) if more.tasks else {}
-        more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, earlier | finished)
+        all_done = earlier | finished
+        more = what_is_left(pipeline.request, pipeline.registry, pipeline.workspace, keys, all_done, pipeline.run_id)
     return finished
 
 
@@ -68,16 +70,26 @@ def most_rounds(registry: Registry) -> int:
 
 
 def what_is_left(
-    request: PipelineRequest, registry: Registry, workspace: Workspace, keys: Iterable[Key], done: Mapping[Task, Any]
+    request: PipelineRequest,
+    registry: Registry,
+    workspace: Workspace,
+    keys: Iterable[Key],
+    done: Mapping[Task, Any],
+    pipeline_run_id: str,
 ) -> Campaign | None:
-    """The windows that became late by what was just run, or that a first load has only now seen; None without any."""
+    """The windows that became late by what was just run, or that a first load has only now seen; None without any.
+
+    What was late before is left to who asks for it, which `last_success` does.
+    """
     planner = Planner(registry, workspace)
     ran = {task.key for task, progress in done.items() if progress.state == "done"}
     found: dict[Key, list[Task]] = {}
     for key in keys if request.window != "full" else ():
         if ran & set(registry.graph.upstream[key]):
-            first = planner.unbuilt(key) if request.window == "last_success" else []
-            tasks = [task for task in (*_late_tasks(planner, key), *first) if _may_be_run(task, done)]
+            takes_all = request.window == "last_success"
+            first = planner.unbuilt(key) if takes_all else []
+            by = None if takes_all else _runs_above(planner, key, pipeline_run_id)
+            tasks = [task for task in (*_late_tasks(planner, key, by), *first) if _may_be_run(task, done)]
             found |= {key: tasks} if tasks else {}
     return planner.plan(found) if found else None
 
@@ -87,9 +99,24 @@ def _may_be_run(task: Task, done: Mapping[Task, Any]) -> bool:
     return task not in done or done[task].state == "done"
 
 
-def _late_tasks(planner: Planner, key: Key) -> list[Task]:
+def _runs_above(planner: Planner, key: Key, pipeline_run_id: str) -> Collection[str]:
+    """The runs by which one pipeline run has written what a contract reads."""
+    registry = planner.registry
+    upstream = (registry.contracts[up] for up in registry.graph.upstream[key])
+    logs = {planner.workspace.destination(contract).run_log for contract in upstream}
+    return {run for log in logs for run in runs_of(log, pipeline_run_id)}
+
+
+def _late_tasks(planner: Planner, key: Key, by: Collection[str] | None) -> list[Task]:
+    """Late windows, where runs are named only those that one of them may have made late."""
     report = late_of(planner, planner.registry.contracts[key])
-    return [_rebuilt(key, each.window) for each in report.late] if report else []
+    return [_rebuilt(key, each.window) for each in report.late if by is None or _is_by(each, by)] if report else []
+
+
+def _is_by(late: LateWindow, runs: Collection[str]) -> bool:
+    """Rows that do not say which run brought them, and rows that have gone, may be anybody's."""
+    came = {each.run_id for each in late.arrived}
+    return not came or None in came or not came.isdisjoint(runs)
 
 
 def _rebuilt(key: Key, window: Window, why: str = "rows came for it after it was built") -> Task:

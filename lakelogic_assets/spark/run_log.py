@@ -15,7 +15,6 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from deltalake import DeltaTable, write_deltalake
 
@@ -35,16 +34,17 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     return pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind in columns.items()])
 
 
-SCHEMA = arrow_schema(COLUMNS)
+SEQUENCE: Final = "_lakelogic_sequence"
+"""The column by which the log itself says which of its rows came later: a clock may go back, its versions never do."""
+SCHEMA = arrow_schema({**COLUMNS, SEQUENCE: COUNT})
 
-_REPORT = "report_json"
+_REPORT, _TIMESTAMP = "report_json", "timestamp"
 DATA_CAME: Final = ("success", "unchanged")
 """How a run ends whose rows are in the table."""
 _IN_VAIN = ("failed", "blocked", "waiting")
-_REMEMBERED: Final = 100_000
+REMEMBERED: Final = 100_000
 """More files than this in one run are not listed one by one: what is new among them is told by their times."""
-# As `log_row` writes them. Names that are no keys of ours stand between the first of the one and the last of the other.
-_VERSION: Final = re.compile(r'"versions_written": \{[^}]*"target": (\d+)')
+# As `log_row` writes it; names that are no keys of ours stand before it.
 _TABLE_ID: Final = re.compile(r'"table_id": "([^"]*)"(?!.*"table_id": ")')
 RESET: Final = "reset"
 RESTORED: Final = "restored"
@@ -52,12 +52,16 @@ RESTORED: Final = "restored"
 
 def append_run(path: str, files: Path | None, report: RunReport, environment: str | None) -> None:
     """Record a run; every process of a project may do so at the same time."""
-    if len(report.watermark.get("files", ())) > _REMEMBERED:
+    if len(report.watermark.get("files", ())) > REMEMBERED:
         short = {name: value for name, value in report.watermark.items() if name != "files"}
         report = replace(report, watermark=short)
-    rows = pa.Table.from_pylist([log_row(report, environment)], schema=SCHEMA)
+    row = log_row(report, environment)
     with table_lock(path, None):
-        write_deltalake(path, rows, mode="append")
+        before = DeltaTable(path) if is_table(path) else None
+        row[SEQUENCE] = before.version() + 1 if before is not None else 0
+        rows = pa.Table.from_pylist([row], schema=SCHEMA)
+        is_counted = before is None or any(each.name == SEQUENCE for each in before.schema().fields)
+        write_deltalake(before or path, rows, mode="append", schema_mode=None if is_counted else "merge")
         keep_few_files(path)
     if files is not None:
         write_atomically(files / f"{report.run_id}.json", json.dumps(report.as_dict(), indent=2, default=str))
@@ -87,7 +91,7 @@ def successes(
     for name, value in (("data_layer", layer), ("domain", domain), ("system", system)):
         if value is not None:
             chosen &= pads.field(name) == value
-    found = _newest_first(path, chosen, (*DATA_CAME, RESET, RESTORED), table_id)
+    found = _reports(path, chosen, (*DATA_CAME, RESET, RESTORED), table_id)
     for report in standing(found):
         # A window that was run again says nothing about how far the others have come.
         if report["status"] in DATA_CAME and Window.from_dict(report["window"]).is_full:
@@ -111,7 +115,7 @@ def unpublished(
     if not is_table(path):
         return []
     found: dict[str, None] = {}
-    for report in _newest_first(path, pads.field("contract") == contract, (*DATA_CAME, *_IN_VAIN)):
+    for report in _reports(path, pads.field("contract") == contract, (*DATA_CAME, *_IN_VAIN)):
         if not Window.from_dict(report["window"]).is_full:
             continue
         finished, identity = report["status"] in DATA_CAME, report.get("watermark", {}).get("identity")
@@ -128,36 +132,41 @@ def is_logged(path: str, run_id: str, status: str) -> bool:
     return is_table(path) and log_dataset(path).count_rows(filter=chosen) > 0
 
 
-def _newest_first(
-    path: str, chosen: pads.Expression, statuses: Sequence[str], table_id: str | None = None
-) -> Iterator[dict[str, Any]]:
-    """In the order of their commits: a clock may have gone back between two runs, a table's versions never do.
-
-    A report is parsed when it is asked for: it names all files that its run has read, and most are never asked for.
-    """
-    chosen &= pads.field("status").isin([*statuses])
-    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen)
-    texts = [text for text in rows.sort_by([("timestamp", "descending")])[_REPORT].to_pylist() if text]
-    facts = [(_found(_TABLE_ID, text), _found(_VERSION, text), text) for text in texts]
-    if table_id is not None:
-        facts = [each for each in facts if each[0] in (None, table_id)]
-    if all(version is not None for _, version, _ in facts) and len({table for table, _, _ in facts}) <= 1:
-        facts.sort(key=lambda each: int(each[1] or 0), reverse=True)
-    return (json.loads(text) for _, _, text in facts)
-
-
-def _found(pattern: re.Pattern[str], text: str) -> str | None:
-    match = pattern.search(text)
-    return match.group(1) if match else None
-
-
-def last_ended(path: str, contract: str, statuses: Sequence[str]) -> datetime | None:
-    """When a run of the contract last ended in one of these ways."""
+def runs_of(path: str, pipeline_run_id: str) -> set[str]:
+    """The runs of a log that belong to one pipeline run."""
     if not is_table(path):
-        return None
-    chosen = (pads.field("contract") == contract) & pads.field("status").isin([*statuses])
-    found = log_dataset(path).to_table(columns=["timestamp"], filter=chosen)
-    return pc.max(found["timestamp"]).as_py() if found.num_rows else None
+        return set()
+    chosen = pads.field("pipeline_run_id") == pipeline_run_id
+    return set(log_dataset(path).to_table(columns=["run_id"], filter=chosen)["run_id"].to_pylist())
+
+
+def _newest_first(path: str, columns: Sequence[str], chosen: pads.Expression | None) -> pa.Table:
+    """Rows of a log in the order in which they were logged, whatever the clocks of their runs said.
+
+    Those that were logged before the log counted them are the oldest, in the order of their times.
+    """
+    dataset = log_dataset(path)
+    counted = [SEQUENCE] if SEQUENCE in dataset.schema.names else []
+    order = [(name, "descending") for name in (*counted, _TIMESTAMP)]
+    rows = dataset.to_table(columns=[*dict.fromkeys((*columns, _TIMESTAMP, *counted))], filter=chosen)
+    return rows.sort_by(order).select([*columns])
+
+
+def _reports(
+    path: str, chosen: pads.Expression, statuses: Sequence[str] | None, table_id: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """The newest first, each parsed when it is asked for: it names all files of its run, and most never are."""
+    if statuses is not None:
+        chosen &= pads.field("status").isin([*statuses])
+    for found in _newest_first(path, [_REPORT], chosen)[_REPORT]:
+        text = found.as_py()
+        if text and (table_id is None or _table_of(text) in (None, table_id)):
+            yield json.loads(text)
+
+
+def _table_of(text: str) -> str | None:
+    match = _TABLE_ID.search(text)
+    return match.group(1) if match else None
 
 
 def standing(reports: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -181,15 +190,8 @@ def standing(reports: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def reports(path: str, contract: str, statuses: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """The whole reports of a contract's runs, the newest first, each parsed when it is asked for."""
-    if not is_table(path):
-        return
-    chosen = pads.field("contract") == contract
-    if statuses is not None:
-        chosen &= pads.field("status").isin([*statuses])
-    rows = log_dataset(path).to_table(columns=["timestamp", _REPORT], filter=chosen)
-    for text in rows.sort_by([("timestamp", "descending")])[_REPORT]:
-        if text.is_valid and text.as_py():
-            yield json.loads(text.as_py())
+    if is_table(path):
+        yield from _reports(path, pads.field("contract") == contract, statuses)
 
 
 def standing_reports(path: str, contract: str, statuses: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -214,16 +216,14 @@ def read_runs(
         return []
     tests = []
     if since is not None:
-        tests.append(pads.field("timestamp") >= pa.scalar(since, _ARROW[TIME]))
+        tests.append(pads.field(_TIMESTAMP) >= pa.scalar(since, _ARROW[TIME]))
     if contract is not None:
         tests.append(pads.field("contract") == contract)
     if statuses is not None:
         tests.append(pads.field("status").isin([*statuses]))
     chosen = reduce(and_, tests) if tests else None
     columns = [name for name in COLUMNS if with_reports or name != _REPORT]
-    rows = log_dataset(path).to_table(columns=columns, filter=chosen)
-    rows = rows.sort_by([("timestamp", "descending")])
-    found: list[dict[str, Any]] = rows.slice(0, limit).to_pylist()
+    found: list[dict[str, Any]] = _newest_first(path, columns, chosen).slice(0, limit).to_pylist()
     for row in found:
         if with_reports:
             text = row.pop(_REPORT)

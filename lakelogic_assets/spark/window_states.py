@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark.delta_log import is_table
-from lakelogic_assets.spark.run_log import read_runs, standing_reports
+from lakelogic_assets.spark.run_log import read_runs, reports, standing, standing_reports
 
 WENT_WELL = ("success", "no_new_data", "unchanged")
 """How a run ends whose window needs no other one."""
@@ -27,10 +29,31 @@ def is_logged(run_log: str) -> bool:
     return is_table(run_log)
 
 
-def window_states(run_log: str, contract: str) -> dict[str, WindowState]:
-    """The contract's windows that were ever tried, by key."""
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the log tells of a contract's windows."""
+
+    states: Mapping[str, WindowState]
+    """Those that were tried since the table was last emptied, by key."""
+    begun: datetime | None = None
+    """Where the first window begins that ever succeeded, also where a reset has emptied the table since."""
+
+
+def history(run_log: str, contract: str) -> History:
+    told = [*reports(run_log, contract)]
+    windows = (Window.from_dict(report["window"]) for report in told if report["status"] in WENT_WELL)
+    begun = min((window.start for window in windows if window.start), default=None)
+    return History(_states(standing(told)), begun)
+
+
+def window_states(run_log: str, contract: str) -> Mapping[str, WindowState]:
+    """The contract's windows that were tried since the table was last emptied, by key."""
+    return _states(standing_reports(run_log, contract))
+
+
+def _states(newest_first: Iterable[dict[str, Any]]) -> dict[str, WindowState]:
     found: dict[str, WindowState] = {}
-    for report in reversed([*standing_reports(run_log, contract)]):
+    for report in reversed([*newest_first]):
         if report["status"] in _SAY_NOTHING:
             continue
         window = Window.from_dict(report["window"])
@@ -39,6 +62,12 @@ def window_states(run_log: str, contract: str) -> dict[str, WindowState]:
         succeeded = ended if report["status"] in WENT_WELL else before.succeeded if before else None
         found[window.key] = WindowState(window, report["status"], succeeded)
     return found
+
+
+def went_well_at(run_log: str, contract: str) -> datetime | None:
+    """When a table was last as new as its source, also where nothing had come; one that was emptied since never was."""
+    newest = next(standing_reports(run_log, contract, WENT_WELL), None)
+    return datetime.fromisoformat(newest["ended_at"]) if newest else None
 
 
 def succeeded_in(run_log: str, contract: str, pipeline_run_id: str) -> set[Window]:

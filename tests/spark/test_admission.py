@@ -10,7 +10,7 @@ import pytest
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.plan.window import FULL
 from lakelogic_assets.project import Project
-from lakelogic_assets.report.run import RunReport
+from lakelogic_assets.report.run import RunReport, Status
 from lakelogic_assets.spark.admission import refusal, upstreams_of
 from lakelogic_assets.spark.holds import Hold, Holds
 from lakelogic_assets.spark.request import RunRequest
@@ -38,9 +38,9 @@ class Place:
         assert self.registry.errors == ()
         self.keys = {key[-1]: key for key in self.registry.contracts}
 
-    def ran(self, name: str, *, ago: timedelta) -> None:
+    def ran(self, name: str, *, ago: timedelta, status: Status = "success") -> None:
         key, ended = self.keys[name], datetime.now(UTC) - ago
-        report = RunReport("success", f"{name}-{ago}", "p", "/".join(key), name, FULL.as_dict(), ended, ended)
+        report = RunReport(status, f"{name}-{ago}", "p", "/".join(key), name, FULL.as_dict(), ended, ended)
         append_run(self.workspace.destination(self.registry.contracts[key]).run_log, None, report, "local")
 
     def hold(self, name: str) -> None:
@@ -73,3 +73,12 @@ def test_what_is_only_limited_by_the_rule_for_all_does_not_stand_in_for_a_held_w
         place.ran(name, ago=timedelta(minutes=5))
         place.hold(name)
     assert place.refused() == ["facts is held back for full: a rule failed"]
+
+
+def test_a_table_that_was_emptied_is_as_old_as_one_that_never_was_made(place: Place) -> None:
+    for name in ("facts", "rates"):
+        place.ran(name, ago=timedelta(minutes=5))
+    place.ran("facts", ago=timedelta(hours=30), status="reset")
+    assert [why.split(";")[0] for why in place.refused()] == ["facts has never succeeded"]
+    place.ran("facts", ago=timedelta(minutes=1), status="no_new_data")
+    assert place.refused() == []
