@@ -305,8 +305,8 @@ def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, st
     """
     environ = os.environ if environ is None else environ
     asked = [Path(os.path.normpath(Path.cwd() / path)) for path in paths]
-    folder = project.root / "contracts"
-    if folder.is_dir() and all(folder in (path, *path.parents) for path in asked):
+    folder = project.contracts
+    if project.names_its_contracts and all(folder in (path, *path.parents) for path in asked):
         loader = _Loader.with_declarations(project, environ, load_declarations(project, environ))
         loader.tree(folder)
         return loader.registry(only=asked)

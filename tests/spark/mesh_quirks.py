@@ -59,12 +59,7 @@ def _campaigns(system: str) -> str:
         info: {{title: Campaigns as they come, table_name: bronze_{system}_campaigns, target_layer: bronze}}
         model: {{fields: [{{name: campaign_id, type: string}}]}}
         source:
-          type: landing
-          path: "{{landing_root}}/campaigns"
-          format: csv
-          options: {{header: "true"}}
-          load_mode: incremental
-          watermark_strategy: pipeline_log
+          {{type: landing, path: "{{landing_root}}/campaigns", format: csv, options: {{header: "true"}}, load_mode: incremental}}
     """
 
 
@@ -127,14 +122,7 @@ FILES = {
             - {name: satisfaction_rating, type: float}
             - {name: opened_at, type: string}
             - {name: closed_at, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/tickets"
-          format: csv
-          options: {header: "true", recursiveFileLookup: "true"}
-          load_mode: incremental
-          watermark_strategy: pipeline_log
-          partition: {format: "y_%Y/m_%m/d_%d"}
+        source: {type: landing, path: "{landing_root}/tickets", format: csv, options: {header: "true", recursiveFileLookup: "true"}, load_mode: incremental, watermark_strategy: pipeline_log, partition: {format: "y_%Y/m_%m/d_%d"}}
     """,
     "operations/desk/contracts/silver/silver_desk_tickets_v1.0.yaml": """
         version: 1.0.0
@@ -201,13 +189,7 @@ FILES = {
             - {name: city_name, type: string}
             - {name: timezone, type: string}
             - {name: launched_at, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/city_master"
-          format: csv
-          options: {header: "true"}
-          load_mode: full
-          watermark_strategy: none
+        source: {type: landing, path: "{landing_root}/city_master", format: csv, options: {header: "true"}, load_mode: full, watermark_strategy: none}
     """,
     "reference/internal/contracts/bronze/bronze_internal_rates_v1.0.yaml": """
         version: 1.0.0
@@ -275,13 +257,7 @@ FILES = {
             - {name: is_operating, type: boolean}
             - {name: vat_rate, type: float}
         quality: {row_rules: [], dataset_rules: [unique: country_code]}
-        source:
-          type: landing
-          path: "{landing_root}/dim_country"
-          format: csv
-          options: {header: "true"}
-          load_mode: full
-          watermark_strategy: none
+        source: {type: landing, path: "{landing_root}/dim_country", format: csv, options: {header: "true"}, load_mode: full, watermark_strategy: none}
     """,
     "marketing/_domain.yaml": _domain("marketing"),
     "marketing/ads/_system.yaml": _system(
@@ -383,13 +359,7 @@ FILES = {
             - {name: event_id, type: string}
             - {name: event_timestamp, type: string}
             - {name: event_params_json, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/events"
-          format: csv
-          options: {header: "true", recursiveFileLookup: "true"}
-          load_mode: incremental
-          watermark_strategy: pipeline_log
+        source: {type: landing, path: "{landing_root}/events", format: csv, options: {header: "true", recursiveFileLookup: "true"}, load_mode: incremental, watermark_strategy: pipeline_log}
     """,
     # In no index.
     "marketing/ads/contracts/silver/silver_ads_events_v1.0.yaml": """

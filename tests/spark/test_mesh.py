@@ -16,6 +16,7 @@ from lakelogic_assets.authoring.documents import pdf
 from lakelogic_assets.cli.app import run
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.project import Project
+from lakelogic_assets.spark.workspace import Workspace
 from tests.cli.test_docs import written
 from tests.report.site_pages import broken_links, read
 from tests.spark.mesh_files import DRIVERS, EDGE_CASES, TRIPS, land, write_mesh
@@ -166,6 +167,15 @@ def test_the_graph_of_a_mesh_goes_across_its_domains(tmp_path: Path) -> None:
     assert upstream == {("rides", "silver_app_trips"), ("rides", "gold_app_dim_driver")}
     assert not registry.find("silver_app_clicks").place.enabled
     assert {problem.location.file.parent.name for problem in registry.errors if problem.location.file} == {"broken"}
+
+
+def test_all_that_a_mesh_writes_is_in_one_lake_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAKELOGIC_VAR_LAKE", raising=False)
+    project = Project(write_mesh(tmp_path), "local_spark")
+    places = [Workspace(project).destination(contract) for contract in load_project(project)]
+    written = [text for place in places for text in (place.target, place.quarantine, place.run_log) if text]
+    assert len(written) == 3 * len(places)
+    assert [text for text in written if not Path(text).is_relative_to(tmp_path / ".lakehouse")] == []
 
 
 @pytest.fixture
