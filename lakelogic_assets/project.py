@@ -37,9 +37,13 @@ class Project:
 
     @property
     def contracts(self) -> Path:
-        """`contracts/` where there is one; otherwise the folder itself holds the contracts."""
-        folder = self.root / "contracts"
-        return folder if folder.is_dir() else self.root
+        """`contracts/` where there is one; otherwise, or where that is a part of a system, the folder itself."""
+        return self.root / "contracts" if self.names_its_contracts else self.root
+
+    @property
+    def names_its_contracts(self) -> bool:
+        """Whether a folder `contracts/` holds them all; beside a registry it only holds what the registry speaks of."""
+        return (self.root / "contracts").is_dir() and not any((self.root / name).is_file() for name in _PARTS)
 
     @property
     def resource_files(self) -> tuple[Path, ...]:

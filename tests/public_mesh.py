@@ -2,8 +2,8 @@
 
 For projects that others published. First on sound data: make it, run everything, run it again, write the site; then, in
 a lake of its own, on data of which some rows are broken. Each step is a command as a user would give it, with a JVM of
-its own, and is timed. Prints a table, keeps it as JSON, and ends with 1 when a promise is not kept. A copy of the folder
-is run; a calendar's program that was not published with it is laid into the copy and named.
+its own, and is timed. Prints a table, keeps it as JSON, and ends with 1 when a promise is not kept. The folder itself
+is run as it is, and nothing is written to it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -34,7 +32,6 @@ from lakelogic_assets.names import ERRORS_COLUMN
 from lakelogic_assets.project import Project
 from lakelogic_assets.spark.workspace import Workspace
 from tests.report.site_pages import broken_links
-from tests.spark.mesh_files import FILES
 
 SCHEMA = "Type Mismatch"
 NEGATIVE = "positive_spend"
@@ -112,24 +109,6 @@ class Mesh:
             return []
         rows: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
         return rows
-
-
-CALENDAR = next(text for name, text in FILES.items() if name.endswith("dim_date.py"))
-
-
-def completed(folder: Path, copy: Path, environment: str) -> list[str]:
-    """A copy of the folder with the calendar's program where it is missing; what was laid into it."""
-    shutil.copytree(folder, copy)
-    laid = []
-    for contract in load_project(Project(copy, environment)):
-        if contract.external_logic is None or contract.place.path is None:
-            continue
-        path = (contract.place.path.parent / str(contract.external_logic.path)).resolve()
-        if not path.exists() and path.name == "dim_date.py" and copy.resolve() in path.parents:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(textwrap.dedent(CALENDAR))
-            laid.append(path.relative_to(copy.resolve()).as_posix())
-    return laid
 
 
 def not_well(mesh: Mesh, reports: Reports) -> list[str]:
@@ -286,10 +265,8 @@ def main() -> int:
     record = Record()
     lots: list[Callable[[Mesh, Record, argparse.Namespace], None]] = [on_sound_data, on_broken_data]
     with tempfile.TemporaryDirectory(prefix="lakelogic-mesh-") as lakes:
-        copy = Path(lakes) / "mesh"
-        record.facts["laid into the copy"] = completed(options.folder.resolve(), copy, options.env)
         for lot in lots:
-            lot(Mesh(copy, options.env, Path(lakes) / lot.__name__, record), record, options)
+            lot(Mesh(options.folder.resolve(), options.env, Path(lakes) / lot.__name__, record), record, options)
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     options.keep.write_text(json.dumps(record.as_dict(), indent=2) + "\n")
     print(*lines(record), sep="\n")

@@ -41,6 +41,14 @@ def test_a_variable_names_the_project_and_an_argument_beats_it(tmp_path: Path, m
     assert find_project(tmp_path / "other").root == tmp_path / "other"
 
 
+@pytest.mark.parametrize("registry", ["_system.yaml", "_domain.yaml"])
+def test_contracts_beside_a_registry_are_those_that_it_speaks_of(tmp_path: Path, registry: str) -> None:
+    make(tmp_path, "contracts/a.yaml")
+    assert Project(tmp_path).contracts == tmp_path / "contracts"
+    make(tmp_path, registry)
+    assert Project(tmp_path).contracts == tmp_path
+
+
 def test_a_contract_of_a_mesh_belongs_to_the_whole_mesh(tmp_path: Path) -> None:
     make(
         tmp_path,

@@ -68,6 +68,7 @@ def look(
     wants_declarations = any(folder in (path, *path.parents) for folder in declared for path in paths)
     # Taken before the files are read: what changes in between makes the answer stale, not wrong.
     evidence = _evidence([project.contracts, *declared], paths)
+    evidence.add_file(project.root.parent / names.DOMAIN_FILE)  # a project may be one system of a domain
     if paths and not wants_declarations:
         registry = _adjusted(load_paths(paths, project, environ), project, paths, overrides)
         problems = list(registry.problems)

@@ -253,6 +253,10 @@ CODES: dict[str, Code] = {
                 "A bin that leaves nothing for the next",
                 "Give it a condition (lt, lte, gt, gte or eq), or put it last.",
             ),
+            "LL442": (
+                "A calendar whose file does not exist",
+                "Put the file there if it makes more than days; else the engine's own calendar does.",
+            ),
             "LL427": (
                 "A rule that stands twice",
                 "Rename or remove one; the second is reported with a number behind its name.",

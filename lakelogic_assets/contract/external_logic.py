@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import PurePosixPath
+from typing import Final, Literal
 
 from pydantic import Field
 
 from lakelogic_assets.contract.base import Bag, Name, Section
+
+CALENDAR_FILE: Final = "dim_date.py"
+CALENDAR_ARGS: Final = ("start_date", "end_date")
 
 
 class ExternalLogic(Section):
@@ -19,3 +23,9 @@ class ExternalLogic(Section):
     output_format: str | None = None
     handles_output: bool | None = None
     kernel_name: str | None = None
+
+    @property
+    def is_calendar(self) -> bool:
+        """Whether the file makes the rows that every calendar of this name makes; public meshes leave it out."""
+        named = PurePosixPath(self.path).name == CALENDAR_FILE and self.type == "python"
+        return named and all(self.args.get(name) is not None for name in CALENDAR_ARGS)

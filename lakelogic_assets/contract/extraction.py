@@ -10,15 +10,20 @@ from lakelogic_assets import names
 from lakelogic_assets.contract.base import Bag, Name, Names, Pattern, Section
 from lakelogic_assets.contract.model import FieldDefinition
 
+DEFAULT_TEXT_COLUMN = "_extracted_text"
+
 
 class Preprocessing(Section):
+    """What becomes of documents first. Their text is kept as a column only where the model declares
+    `text_output_column`, or where it is not the default."""
+
     content_type: Name
     ocr: Bag | None = None
     transcription: Bag | None = None
     frame_extraction: Bag | None = None
     chunking: Bag | None = None
     file_column: str | None = None
-    text_output_column: str = "_extracted_text"
+    text_output_column: str = DEFAULT_TEXT_COLUMN
 
 
 class Retry(Section):

@@ -212,10 +212,6 @@ def _files_exist(contract: Contract) -> Findings:
                 f"The link `{link.name}` reads {shown(link.path)}, which is not there.",
                 ("links", index, "path"),
             )
-    logic = contract.external_logic
-    # Generators of public meshes are deployed apart from their contracts: a path that leaves the folder may be absent.
-    if logic and not logic.path.startswith("..") and _is_missing(folder, logic.path):
-        yield "LL422", f"There is no file {shown(logic.path)}.", ("external_logic", "path")
 
 
 def _is_data_file(path: str) -> bool:

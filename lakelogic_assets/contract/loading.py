@@ -17,6 +17,7 @@ from lakelogic_assets.contract.fitting import Domain, read_domain
 from lakelogic_assets.contract.graph import Key
 from lakelogic_assets.contract.inheritance import Merged, Origin
 from lakelogic_assets.contract.lint import lint_contract
+from lakelogic_assets.contract.lint_logic import lint_logic
 from lakelogic_assets.contract.lint_places import folders_with_gaps, has_gap, lint_places
 from lakelogic_assets.contract.lint_project import lint_project
 from lakelogic_assets.contract.placeholders import fill
@@ -242,6 +243,7 @@ class _Loader:
         for each in sorted(self.resolved, key=lambda each: not (each.contract and each.contract.place.enabled)):
             contract = each.contract
             found = each.problems + (lint_contract(contract, each.merged) if contract else [])
+            found += lint_logic(contract, each.merged, self.project.root) if contract else ()
             if contract and self.elsewhere is not None and not has_gap(each.path, each.problems, gaps):
                 found += lint_places(contract, each.merged, self.project.root, self.elsewhere)
             self.problems += found
@@ -305,8 +307,8 @@ def load_paths(paths: Sequence[Path], project: Project, environ: Mapping[str, st
     """
     environ = os.environ if environ is None else environ
     asked = [Path(os.path.normpath(Path.cwd() / path)) for path in paths]
-    folder = project.root / "contracts"
-    if folder.is_dir() and all(folder in (path, *path.parents) for path in asked):
+    folder = project.contracts
+    if project.names_its_contracts and all(folder in (path, *path.parents) for path in asked):
         loader = _Loader.with_declarations(project, environ, load_declarations(project, environ))
         loader.tree(folder)
         return loader.registry(only=asked)

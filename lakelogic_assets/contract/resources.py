@@ -22,6 +22,7 @@ from lakelogic_assets.project import Project
 
 _NOT_IN_PARTS = re.compile(r"[|,\[\]\x00-\x1f]|\.\.\.|^\s|\s\Z")
 LAKE_VARIABLE = "LAKELOGIC_VAR_LAKE"
+DEFAULT_LAKE = ".lakehouse"
 UNREGISTERED_VARIABLE = "LAKELOGIC_INCLUDE_UNREGISTERED"
 _STORAGE_ROOT = "storage_root"
 SPARK_MASTER, SPARK_REMOTE = "spark.master", "spark.remote"

@@ -15,11 +15,12 @@ from lakelogic_assets.contract.placeholders import expand, fill, is_engine_secre
 from lakelogic_assets.contract.problems import NOWHERE, Location, Problem, YamlPath, dotted, listed
 from lakelogic_assets.contract.reading import Document
 from lakelogic_assets.contract.registry_files import IndexEntry, SystemFile
+from lakelogic_assets.contract.resources import DEFAULT_LAKE
 from lakelogic_assets.contract.validation import validated
 from lakelogic_assets.project import Project
 
 _PASSES = 3
-DEFAULT_VALUES = {"catalog": "lakehouse", "storage_root": ".lakehouse"}
+DEFAULT_VALUES = {"catalog": "lakehouse", "storage_root": DEFAULT_LAKE}
 _LAYER_KEYS = ("bronze_layer", "silver_layer", "gold_layer")
 _EXPANDED_BLOCKS = (
     "metadata",
@@ -209,15 +210,26 @@ def _expanded_values(
 ) -> dict[str, str]:
     """The environment's values with the project's laid over them, expanded; nobody reports what is overlaid."""
     said = {key: str(value) for key, value in values.items() if value is not None}
-    own = {key: _on_new_root(value, said, project) for key, value in said.items() if key not in project.values}
+    laid = _laid_over(said, project)
+    own = {key: _on_new_root(value, said, laid) for key, value in said.items() if key not in laid}
     expanded: dict[str, str] = rewritten(own, collector.expander(environ, at))
-    overlay: dict[str, str] = rewritten(dict(project.values), Collector(None).expander(environ))
+    overlay: dict[str, str] = rewritten(laid, Collector(None).expander(environ))
     return expanded | overlay
 
 
-def _on_new_root(value: str, said: Mapping[str, str], project: Project) -> str:
+def _laid_over(said: Mapping[str, str], project: Project) -> dict[str, str]:
+    """The project's values. Where they name no storage root, tables are in the default one: so is all else, then.
+
+    Only a folder gives way to it: an address and what a variable says are meant for the place where the run is.
+    """
+    own = said.get("storage_root")
+    moves = own is not None and "://" not in own and "${" not in own
+    return ({"storage_root": DEFAULT_LAKE} if moves else {}) | dict(project.values)
+
+
+def _on_new_root(value: str, said: Mapping[str, str], laid: Mapping[str, str]) -> str:
     """A root that an environment writes out below its storage root moves with it, as one that names it would."""
-    old, new = said.get("storage_root"), project.values.get("storage_root")
+    old, new = said.get("storage_root"), laid.get("storage_root")
     inside = old and new and value.startswith(f"{old.rstrip('/')}/")
     return f"{new}{value[len(str(old).rstrip('/')) :]}" if inside else value
 

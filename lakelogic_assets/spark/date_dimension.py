@@ -5,13 +5,17 @@ from __future__ import annotations
 import calendar
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from lakelogic_assets.contract.external_logic import CALENDAR_ARGS
+from lakelogic_assets.errors import EngineError
+
+_FISCAL = "fiscal_year_start_month"
 MONTHS = "January February March April May June July August September October November December".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
@@ -26,6 +30,23 @@ class Calendar(list[dict[str, Any]]):
     @property
     def height(self) -> int:
         return len(self)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self.columns)
+
+    def rows(self, *, named: bool = False) -> list[Any]:
+        return list(self.iter_rows(named=named))
+
+    def iter_rows(self, *, named: bool = False) -> Iterator[Any]:
+        return iter(self) if named else (tuple(row.values()) for row in self)
+
+    def select(self, *names: str | Sequence[str]) -> Calendar:
+        wanted = [name for each in names for name in ([each] if isinstance(each, str) else each)]
+        return Calendar({name: row[name] for name in wanted} for row in self)
+
+    def rename(self, mapping: Mapping[str, str]) -> Calendar:
+        return Calendar({mapping.get(name, name): value for name, value in row.items()} for row in self)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         return list(self)
@@ -58,6 +79,18 @@ def generate_date_dimension(
     rows = Calendar(_row(day, fiscal_year_start_month, holidays) for day in days)
     make = _FRAMES.get((engine or "").lower())
     return make(rows) if make else rows
+
+
+def from_args(args: Mapping[str, Any]) -> Any:
+    """The days that a contract's `external_logic.args` ask for."""
+    named = {name: args[name] for name in (*CALENDAR_ARGS, _FISCAL) if args.get(name) is not None}
+    try:
+        return generate_date_dimension(**{**named, _FISCAL: int(named.get(_FISCAL, 1))})
+    except (TypeError, ValueError, OverflowError):
+        shown = ", ".join(f"{name}: {value}" for name, value in named.items())
+        raise EngineError(
+            f"`external_logic.args` ({shown}) are no calendar: write days such as 2026-01-31, and a month's number."
+        ) from None
 
 
 def _as_spark(rows: Calendar) -> Any:

@@ -36,6 +36,8 @@ from lakelogic_assets.spark.scope import Scope
 TIMEOUT_VARIABLE: Final = "LAKELOGIC_EXTERNAL_LOGIC_TIMEOUT"
 DEFAULT_SECONDS: Final = 300.0
 ENGINE: Final = "spark"
+CALENDAR: Final = Path(date_dimension.__file__)
+"""What runs where a calendar's own file was not published."""
 SHIM: Final = ("lakelogic", "lakelogic.core", "lakelogic.core.dim_date")
 
 log = logging.getLogger(__name__)
@@ -56,6 +58,11 @@ def run_logic(frame: DataFrame, scope: Scope, allowed: ExternalLogicPolicy, proj
     file = logic_file(scope, said, allowed, project_root)
     if said.engine.lower() not in (ENGINE, "pyspark"):
         scope.warn(f"`external_logic.engine: {said.engine}` is not what runs here; the file is called with `{ENGINE}`.")
+    if file == CALENDAR:
+        what = f"the engine's own calendar, for {said.path}"
+        scope.warn(f"`external_logic.path: {said.path}` is not there; the engine's own calendar makes the rows.")
+        result = _within(_seconds(os.environ), what, lambda: date_dimension.from_args(said.args), file, scope)
+        return as_frame(result, frame, scope, said, what)
     what = f"{file.name}: {said.entrypoint}()"
     with _running, _visible(file.parent) as fresh:
         result = _within(_seconds(os.environ), what, lambda: _called(file, said, frame, scope, fresh), file, scope)
@@ -90,6 +97,8 @@ def logic_file(scope: Scope, said: ExternalLogic, allowed: ExternalLogicPolicy, 
         raise ProjectError(
             f"`external_logic.path: {said.path}` leads out of `external_logic.roots` ({named}) of resources/."
         )
+    if said.is_calendar and not file.exists():
+        return CALENDAR
     if not file.is_file() or file.suffix != ".py":
         raise ProjectError(f"`external_logic.path: {said.path}` is not a Python file.")
     return file

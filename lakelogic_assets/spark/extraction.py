@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
-from lakelogic_assets.contract.extraction import Extraction
+from lakelogic_assets.contract.extraction import DEFAULT_TEXT_COLUMN, Extraction
 from lakelogic_assets.errors import EngineError
-from lakelogic_assets.spark.identifiers import column, find_column
+from lakelogic_assets.spark.identifiers import column, find_column, find_name
 from lakelogic_assets.spark.pdf_text import text_of
 from lakelogic_assets.spark.schema import HIDDEN_PREFIX
 from lakelogic_assets.spark.scope import Scope
@@ -87,10 +87,20 @@ def _by_pdfplumber(frame: DataFrame, scope: Scope) -> DataFrame:
         {_TEXT: read(column(content)), FILE_PATH: F.regexp_replace(column(path), r"^file:(//)?(?=/)", "")}
     )
     rows = _with_matches(with_text, column(_TEXT), patterns_of(scope), said)
-    shown = said.preprocessing.text_output_column if said and said.preprocessing else None
+    shown = _text_column(scope)
     if shown:
         rows = rows.withColumn(shown, column(_TEXT))
     return rows.drop(_TEXT, *(name for name in _BINARY_FILE if name not in scope.contract.model.by_name))
+
+
+def _text_column(scope: Scope) -> str | None:
+    """The column that shows a document's whole text, which nobody masks: only where the contract asks for it."""
+    preprocessing = scope.contract.extraction.preprocessing if scope.contract.extraction else None
+    if preprocessing is None:
+        return None
+    shown = preprocessing.text_output_column
+    asked = shown != DEFAULT_TEXT_COLUMN or find_name(tuple(scope.contract.model.by_name), shown)
+    return shown if asked else None
 
 
 def _with_matches(

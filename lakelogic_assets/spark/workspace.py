@@ -9,15 +9,19 @@ from functools import cached_property
 from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
-from lakelogic_assets.contract.resources import Declarations, ExternalLogicPolicy, Orchestration, load_declarations
+from lakelogic_assets.contract.resources import (
+    DEFAULT_LAKE,
+    Declarations,
+    ExternalLogicPolicy,
+    Orchestration,
+    load_declarations,
+)
 from lakelogic_assets.contract.roots import declared_folders
 from lakelogic_assets.errors import ContractError, ProjectError
 from lakelogic_assets.plan.request import RunPolicy
 from lakelogic_assets.project import Project
 from lakelogic_assets.spark.destination import Destination, destination
 from lakelogic_assets.spark.tables import Lakehouse, is_uri
-
-DEFAULT_LAKE = ".lakehouse"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ SYSTEM = """\
 domain: shop
 system: pos
 storage: {landing_root: "{storage_root}/landing/pos"}
-environments: {local: {storage_root: .lake, catalog: lake}, prod: {storage_root: "s3a://bucket/lake", catalog: lake}}
+environments: {local: {storage_root: .lakehouse, catalog: lake}, prod: {storage_root: "s3a://bucket/lake", catalog: lake}}
 contracts:
   - {path: bronze_orders.yaml, layer: bronze, entity: orders}
   - {path: silver_orders.yaml, layer: silver, entity: orders}
@@ -131,7 +131,7 @@ def test_an_override_wins_over_the_contract_and_changes_nothing_else(registry: R
     assert contract.source.load_mode == "incremental"
     assert contract.source.options == {"header": False, "url": "kept"}
     assert before.source
-    assert contract.source.path == before.source.path == ".lake/landing/pos/orders"
+    assert contract.source.path == before.source.path == ".lakehouse/landing/pos/orders"
     assert before.source.load_mode == "full"
     assert before.source.options == {"header": True, "url": "kept"}
 
@@ -153,7 +153,7 @@ def test_of_two_for_one_key_the_last_counts(registry: Registry, project: Project
 
 def test_what_was_set_is_kept_for_the_run_log(registry: Registry, project: Project) -> None:
     contract = one(registry, project, "source.path={landing_root}/again", "metadata.ticket=T-1")
-    assert contract.place.overrides == {"source.path": ".lake/landing/pos/again", "metadata.ticket": "T-1"}
+    assert contract.place.overrides == {"source.path": ".lakehouse/landing/pos/again", "metadata.ticket": "T-1"}
     assert registry.find("bronze_orders").place.overrides == {}
 
 
@@ -245,8 +245,8 @@ HOSTILE = [
     "source.path=data/away/passwd", "source.path=data/a*", "source.path=data/{a,../../etc}", "source.path=data/[.][.]",
     "source.path=s3a://bucket/x", "source.path=http://127.0.0.1/x", "source.path=hdfs:/x", "source.path=C:\\x",
     "source.path=..\\x", "source.path=a\0b", "source.path=a\nb", "source.path=${HOME}/x", "source.path=$HOME",
-    "source.path={storage_root}/../x", "source.path=.git/config", "source.path=.env", "source.path=.lake/warehouse/x",
-    "source.path=.lake/landing/../warehouse/x", "source.path=table:lake.other.people", "source.path=", "source.path=[a]",
+    "source.path={storage_root}/../x", "source.path=.git/config", "source.path=.env", "source.path=.lakehouse/warehouse/x",
+    "source.path=.lakehouse/landing/../warehouse/x", "source.path=table:lake.other.people", "source.path=", "source.path=[a]",
     "source.path={path: x}", "source={path: /etc}", "source.path='../x'", 'source.path="\\x2e./x"', "source.path=\x1b[31m",
     "source.pattern=/etc/*", "source.pattern=../*", "source.partition={format: ../%Y}",
     "source.partition.file_pattern=..\\*",
@@ -303,12 +303,12 @@ def test_a_tag_is_text_like_any_other(registry: Registry, project: Project) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["data", "data/*.csv", "data/new/2026", ".lake/landing/pos", "{storage_root}/landing/x"]
+    "path", ["data", "data/*.csv", "data/new/2026", ".lakehouse/landing/pos", "{storage_root}/landing/x"]
 )
 def test_paths_inside_the_roots_are_fine(registry: Registry, project: Project, path: str) -> None:
     contract = one(registry, project, f"source.path={path}")
     assert contract.source
-    assert contract.source.path == path.replace("{storage_root}", ".lake")
+    assert contract.source.path == path.replace("{storage_root}", ".lakehouse")
 
 
 def test_an_absolute_path_inside_the_project_is_fine(registry: Registry, project: Project) -> None:

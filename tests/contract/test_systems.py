@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from lakelogic_assets.contract.loading import load_project
+from lakelogic_assets.contract.loading import load_paths, load_project
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.project import Project
 
@@ -161,7 +161,7 @@ LOCAL = (
 def test_a_root_below_the_storage_root_moves_with_it(write: Write) -> None:
     folder = write({**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + LOCAL})
     here = load_project(Project(folder), {}).find("silver_orders")
-    assert here.quarantine.target == "./lake/_quarantine/sales_silver_orders"
+    assert here.quarantine.target == ".lakehouse/_quarantine/sales_silver_orders"
     there = load_project(Project(folder), {"LAKELOGIC_VAR_LAKE": "/data/lake"}).find("silver_orders")
     assert there.quarantine.target == "/data/lake/_quarantine/sales_silver_orders"
 
@@ -173,3 +173,35 @@ def test_resources_elsewhere_are_laid_over_a_project_that_is_not_touched(write: 
     contract = load_project(Project(folder / "mesh", resources=folder / "deploy"), {}).find("silver_orders")
     assert contract.quarantine.target == "/data/q/sales_silver_orders"
     assert contract.materialization.target_path == "table:other.sales.silver_orders"
+
+
+def test_all_is_in_one_lake_unless_resources_say_another_root(write: Write) -> None:
+    folder = write({**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + LOCAL, "resources/local.yaml": "name: local\n"})
+    assert load_project(Project(folder), {}).find("silver_orders").quarantine.target.startswith(".lakehouse/")
+    write({"resources/local.yaml": "name: local\nroots: {storage_root: ./lake}\n"})
+    assert load_project(Project(folder), {}).find("silver_orders").quarantine.target.startswith("./lake/")
+
+
+def test_a_system_by_itself_is_a_project_with_its_registry_and_its_domain(write: Write) -> None:
+    index = "  - {layer: silver, entity: orders, path: contracts/silver_orders.yaml, enabled: false}\n"
+    folder = write(
+        {
+            "sales/_domain.yaml": "domain: sales\nownership: {domain_owner: Ann}\n",
+            "sales/till/_system.yaml": SYSTEM + index + LOCAL,
+            "sales/till/contracts/silver_orders.yaml": SILVER,
+            "sales/till/contracts/silver_in_no_index.yaml": SILVER.replace("Clean", "Left alone"),
+        }
+    )
+    project = Project(folder / "sales" / "till")
+    whole, asked = (
+        load_project(project, {}),
+        load_paths([project.root / "contracts" / "silver_orders.yaml"], project, {}),
+    )
+    assert {(each.table, each.domain, each.place.enabled) for each in whole} == {
+        ("silver_orders", "sales", False),
+        ("silver_in_no_index", "sales", False),
+    }
+    for registry in (whole, asked):
+        assert registry.find("silver_orders").materialization.target_path == "table:lake.sales.silver_orders"
+        assert registry.find("silver_orders").materialization.strategy == "merge"
+    assert not whole.errors

@@ -65,6 +65,9 @@ PLACES = (
     _place("code", LOGIC, external_logic="{type: python, path: ../../../outside/evil.py, engine: spark}"),
     _place("code_by_its_path", LOGIC, external_logic="{type: python, path: OUTSIDE/evil.py, engine: spark}"),
     _place("code_behind_link", LOGIC, external_logic="{type: python, path: ../../away/evil.py, engine: spark}"),
+    _place("calendar_outside", LOGIC, external_logic=(
+        "{type: python, path: ../../../outside/dim_date.py, args: {start_date: 2026-01-01, end_date: 2026-01-02}}"
+    )),
     _place("output_of_code", OUT, external_logic=(
         "{type: python, path: good.py, engine: spark, handles_output: true, output_path: OUTSIDE/secret.csv}"
     )),

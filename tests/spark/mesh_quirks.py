@@ -1,4 +1,5 @@
-"""What other meshes do that ours does not: documents, arrays in files, keys with holes, numbers for surrogate keys."""
+"""What other meshes do that ours does not: documents, arrays in files, keys with holes, numbers for surrogate keys,
+one name for two entities, systems that say nothing of quarantine, silver that no index names."""
 
 from __future__ import annotations
 
@@ -7,11 +8,21 @@ from pathlib import Path
 
 from tests.spark.mesh_files import system_file
 
-_LINE = "          - {{layer: {layer}, entity: {table}, path: contracts/{layer}/{table}_v1.0.yaml}}\n"
+_LINE = "          - {{layer: {layer}, entity: {entity}, path: contracts/{layer}/{table}_v1.0.yaml{more}}}\n"
+_ENTITIES = {"bronze_ads_campaigns": "campaigns", "bronze_social_campaigns": "campaigns"}
+_AFTER_CAMPAIGNS = ("silver_ads_spend", "gold_social_channels")
 
 
 def _system(domain: str, name: str, tables: tuple[str, ...], silver: str = "merge") -> str:
-    entries = "".join(_LINE.format(layer=table.split("_")[0], table=table) for table in tables)
+    entries = "".join(
+        _LINE.format(
+            layer=table.split("_")[0],
+            entity=_ENTITIES.get(table, table),
+            table=table,
+            more=", depends_on: [campaigns]" if table in _AFTER_CAMPAIGNS else "",
+        )
+        for table in tables
+    )
     return system_file(
         domain,
         name,
@@ -42,9 +53,21 @@ def _domain(name: str) -> str:
     """
 
 
+def _campaigns(system: str) -> str:
+    return f"""
+        version: 1.0.0
+        info: {{title: Campaigns as they come, table_name: bronze_{system}_campaigns, target_layer: bronze}}
+        model: {{fields: [{{name: campaign_id, type: string}}]}}
+        source:
+          {{type: landing, path: "{{landing_root}}/campaigns", format: csv, options: {{header: "true"}}, load_mode: incremental}}
+    """
+
+
 FILES = {
     "operations/_domain.yaml": _domain("operations"),
-    "operations/checks/_system.yaml": _system("operations", "checks", ("bronze_checks_licences",)),
+    "operations/checks/_system.yaml": _system(
+        "operations", "checks", ("bronze_checks_licences", "silver_checks_licences")
+    ),
     "operations/checks/contracts/bronze/bronze_checks_licences_v1.0.yaml": """
         version: 1.0.0
         info: {title: Licences as documents, table_name: "{bronze_layer}_checks_licences", target_layer: bronze}
@@ -72,6 +95,19 @@ FILES = {
           row_rules:
             - not_null: licence_number
     """,
+    "operations/checks/contracts/silver/silver_checks_licences_v1.0.yaml": """
+        version: 1.0.0
+        info: {title: Licences, table_name: silver_checks_licences, target_layer: silver}
+        primary_key: [licence_number]
+        model:
+          fields:
+            - {name: licence_number, type: string, required: true}
+            - {name: full_name, type: string, pii: true, masking: redact}
+        transformations:
+          - drop: {columns: [file_path]}
+          - deduplicate: {by: [licence_number]}
+        source: {type: table, path: "table:{domain_catalog}.bronze_checks_licences", load_mode: full}
+    """,
     "operations/desk/_system.yaml": _system(
         "operations", "desk", ("bronze_desk_tickets", "silver_desk_tickets", "gold_desk_fact_tickets")
     ),
@@ -86,14 +122,7 @@ FILES = {
             - {name: satisfaction_rating, type: float}
             - {name: opened_at, type: string}
             - {name: closed_at, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/tickets"
-          format: csv
-          options: {header: "true", recursiveFileLookup: "true"}
-          load_mode: incremental
-          watermark_strategy: pipeline_log
-          partition: {format: "y_%Y/m_%m/d_%d"}
+        source: {type: landing, path: "{landing_root}/tickets", format: csv, options: {header: "true", recursiveFileLookup: "true"}, load_mode: incremental, watermark_strategy: pipeline_log, partition: {format: "y_%Y/m_%m/d_%d"}}
     """,
     "operations/desk/contracts/silver/silver_desk_tickets_v1.0.yaml": """
         version: 1.0.0
@@ -150,7 +179,7 @@ FILES = {
             "gold_internal_dim_country",
         ),
         silver="overwrite",
-    ),
+    ).replace("quarantine: {enabled: true, format: delta, mode: append}\n", ""),
     "reference/internal/contracts/bronze/bronze_internal_city_master_v1.0.yaml": """
         version: 1.0.0
         info: {title: Cities as they come, table_name: "{bronze_layer}_internal_city_master", target_layer: bronze}
@@ -160,13 +189,7 @@ FILES = {
             - {name: city_name, type: string}
             - {name: timezone, type: string}
             - {name: launched_at, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/city_master"
-          format: csv
-          options: {header: "true"}
-          load_mode: full
-          watermark_strategy: none
+        source: {type: landing, path: "{landing_root}/city_master", format: csv, options: {header: "true"}, load_mode: full, watermark_strategy: none}
     """,
     "reference/internal/contracts/bronze/bronze_internal_rates_v1.0.yaml": """
         version: 1.0.0
@@ -234,13 +257,7 @@ FILES = {
             - {name: is_operating, type: boolean}
             - {name: vat_rate, type: float}
         quality: {row_rules: [], dataset_rules: [unique: country_code]}
-        source:
-          type: landing
-          path: "{landing_root}/dim_country"
-          format: csv
-          options: {header: "true"}
-          load_mode: full
-          watermark_strategy: none
+        source: {type: landing, path: "{landing_root}/dim_country", format: csv, options: {header: "true"}, load_mode: full, watermark_strategy: none}
     """,
     "marketing/_domain.yaml": _domain("marketing"),
     "marketing/ads/_system.yaml": _system(
@@ -250,11 +267,23 @@ FILES = {
             "bronze_ads_spend",
             "bronze_ads_requests",
             "bronze_ads_events",
+            "bronze_ads_campaigns",
             "silver_ads_spend",
             "silver_ads_requests",
-            "silver_ads_events",
         ),
     ),
+    "marketing/ads/contracts/bronze/bronze_ads_campaigns_v1.0.yaml": _campaigns("ads"),
+    "marketing/social/_system.yaml": _system(
+        "marketing", "social", ("gold_social_channels", "bronze_social_campaigns")
+    ),
+    "marketing/social/contracts/bronze/bronze_social_campaigns_v1.0.yaml": _campaigns("social"),
+    "marketing/social/contracts/gold/gold_social_channels_v1.0.yaml": """
+        version: 1.0.0
+        info: {title: Channels, table_name: gold_social_channels, target_layer: gold}
+        primary_key: [channel]
+        model: {fields: [{name: channel, type: string, required: true}]}
+        source: {type: landing, path: "{landing_root}/channels", format: csv, options: {header: "true"}, load_mode: full}
+    """,
     "marketing/ads/contracts/bronze/bronze_ads_spend_v1.0.yaml": """
         version: 1.0.0
         info: {title: Spend as it comes, table_name: "{bronze_layer}_ads_spend", target_layer: bronze}
@@ -286,6 +315,8 @@ FILES = {
         quality:
           row_rules:
             - {name: positive_spend, sql: "spend >= 0"}
+          dataset_rules:
+            - unique: [campaign_id, ad_group_id, spent_on]
         transformations:
           - deduplicate: {by: [campaign_id, ad_group_id, spent_on]}
         source: {type: table, path: 'table:{domain_catalog}.{bronze_layer}_ads_spend', load_mode: full}
@@ -328,14 +359,9 @@ FILES = {
             - {name: event_id, type: string}
             - {name: event_timestamp, type: string}
             - {name: event_params_json, type: string}
-        source:
-          type: landing
-          path: "{landing_root}/events"
-          format: csv
-          options: {header: "true", recursiveFileLookup: "true"}
-          load_mode: incremental
-          watermark_strategy: pipeline_log
+        source: {type: landing, path: "{landing_root}/events", format: csv, options: {header: "true", recursiveFileLookup: "true"}, load_mode: incremental, watermark_strategy: pipeline_log}
     """,
+    # In no index.
     "marketing/ads/contracts/silver/silver_ads_events_v1.0.yaml": """
         version: 1.0.0
         info: {title: Events, table_name: silver_ads_events, target_layer: silver}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 import time
@@ -16,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from lakelogic_assets.contract.document import Contract, Place
 from lakelogic_assets.contract.resources import ExternalLogicPolicy
 from lakelogic_assets.errors import EngineError, ProjectError
+from lakelogic_assets.spark import date_dimension
 from lakelogic_assets.spark.date_dimension import generate_date_dimension
-from lakelogic_assets.spark.external_logic import run_logic
+from lakelogic_assets.spark.external_logic import code_hash, run_logic
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.tables import Lakehouse
 
@@ -156,6 +158,31 @@ def test_a_generator_may_work_on_the_calendar_as_a_frame(project: Project) -> No
     assert [row.date_key for row in without_library.collect()] == [20240101, 20240102, 20240103]
 
 
+DAYS = {"start_date": "2020-01-01", "end_date": "2030-12-31", "fiscal_year_start_month": 4}
+
+
+def test_a_calendar_whose_file_was_not_published_is_the_engines_own(project: Project) -> None:
+    absent = "../_generators/dim_date.py"
+    dates = project.run(path=absent, args=DAYS)
+    assert (dates.count(), dates.where("is_holiday_us IS NULL AND fiscal_year = 2019").count()) == (4018, 91)
+    assert absent in project.warnings[0]
+    own_code = hashlib.sha256(Path(date_dimension.__file__).read_bytes()).hexdigest()
+    assert code_hash(project.scope(path=absent, args=DAYS), ALLOWED, project.root) == own_code
+    with pytest.raises(EngineError, match=r"start_date: 2020-13-01.* write days such as 2026-01-31"):
+        project.run(path=absent, args=DAYS | {"start_date": "2020-13-01"})
+    project.write("def run(start_date): return [{'id': 1}]", "dim_date.py")
+    assert project.run(path="dim_date.py", args=DAYS).collect() == [(1,)]
+
+
+def test_a_calendar_answers_as_frames_of_other_libraries_do() -> None:
+    days = generate_date_dimension("2024-01-01", "2024-01-02")
+    few = days.select("date_key", "day_name").rename({"date_key": "key"})
+    assert (few.columns, few.shape, few.height, len(few)) == (["key", "day_name"], (2, 2), 2, 2)
+    assert few.rows() == list(few.iter_rows()) == [(20240101, "Monday"), (20240102, "Tuesday")]
+    assert few.rows(named=True) == few.to_dicts() == [dict(zip(few.columns, row, strict=True)) for row in few.rows()]
+    assert days.select(["full_date", "year"]).to_pandas()["year"].tolist() == [2024, 2024]
+
+
 def test_days_know_their_place_in_every_calendar() -> None:
     first, second = generate_date_dimension(
         "2024-03-31", date(2024, 4, 1), 4, custom_holidays={"2024-04-01": "Easter Monday"}, engine="polars"
@@ -210,6 +237,9 @@ def test_another_engine_is_warned_about(project: Project) -> None:
         (ALLOWED, {"path": "../../../outside.py"}, "leads out"),
         (ALLOWED, {"path": "link.py"}, "leads out"),
         (ALLOWED, {"path": "absent.py"}, "is not a Python file"),
+        (ALLOWED, {"path": "absent.py", "args": DAYS}, "is not a Python file"),
+        (ALLOWED, {"path": "dim_date.py", "args": {"start_date": "2020-01-01"}}, "is not a Python file"),
+        (ALLOWED, {"path": "../../../dim_date.py", "args": DAYS}, "leads out"),
         (ALLOWED, {"path": "contract.yaml"}, "is not a Python file"),
     ],
 )

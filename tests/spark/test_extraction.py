@@ -135,7 +135,17 @@ def test_a_broken_document_has_no_text(content: bytes | None) -> None:
     assert text_of(content) is None
 
 
-def test_each_document_becomes_a_row(spark: SparkSession, tmp_path: Path) -> None:
+PDF: dict[str, Any] = {"provider": "pdfplumber", "preprocessing": {"content_type": "pdf"}}
+ASKING_FOR_TEXT = (
+    (PDF, LICENCE),
+    (PDF, [*LICENCE, {"name": "_extracted_text", "type": "string"}]),
+    (PDF | {"preprocessing": {"content_type": "pdf", "text_output_column": "text"}}, LICENCE),
+)
+
+
+def test_each_document_becomes_a_row_and_its_text_a_column_only_where_that_is_asked_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "a b.pdf").write_bytes(pdf((b"", LINES)))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     frame = spark.read.format("binaryFile").load(str(tmp_path)).withColumn("__ll_source", F.lit("x"))
@@ -146,3 +156,5 @@ def test_each_document_becomes_a_row(spark: SparkSession, tmp_path: Path) -> Non
         (f"{tmp_path}/a b.pdf", "José (Pepe) Ruiz", "D12-345", "2031-05-06"),
         (f"{tmp_path}/broken.pdf", None, None, None),
     ]
+    kept = [extract(frame, scope(spark, asked, fields)).columns for asked, fields in ASKING_FOR_TEXT]
+    assert [[name for name in columns if "text" in name] for columns in kept] == [[], ["_extracted_text"], ["text"]]

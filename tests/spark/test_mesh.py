@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from lakelogic_assets.authoring.documents import pdf
 from lakelogic_assets.cli.app import run
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.project import Project
+from lakelogic_assets.spark.workspace import Workspace
 from tests.cli.test_docs import written
 from tests.report.site_pages import broken_links, read
 from tests.spark.mesh_files import DRIVERS, EDGE_CASES, TRIPS, land, write_mesh
@@ -167,6 +169,15 @@ def test_the_graph_of_a_mesh_goes_across_its_domains(tmp_path: Path) -> None:
     assert {problem.location.file.parent.name for problem in registry.errors if problem.location.file} == {"broken"}
 
 
+def test_all_that_a_mesh_writes_is_in_one_lake_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAKELOGIC_VAR_LAKE", raising=False)
+    project = Project(write_mesh(tmp_path), "local_spark")
+    places = [Workspace(project).destination(contract) for contract in load_project(project)]
+    written = [text for place in places for text in (place.target, place.quarantine, place.run_log) if text]
+    assert len(written) == 3 * len(places)
+    assert [text for text in written if not Path(text).is_relative_to(tmp_path / ".lakehouse")] == []
+
+
 @pytest.fixture
 def quirks(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Mesh:
     assert spark is not None
@@ -175,11 +186,15 @@ def quirks(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     return Mesh(write_quirks(tmp_path / "mesh"), tmp_path / "lake", capsys)
 
 
-def test_a_mesh_of_quirks_loads_runs_on_made_data_and_on_what_others_deliver(quirks: Mesh) -> None:
+def test_a_mesh_of_quirks_loads_runs_on_made_data_and_on_what_others_deliver(
+    quirks: Mesh, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, said = quirks.call("generate", "--rows", "6", "--from", "2026-02-01", "--to", "2026-02-01")
     assert code == 0, said
+    shutil.rmtree(quirks.lake / "volumes/local/nondelta/landing_marketing/ads/events")
+    _deliver(quirks, {"marketing/ads/events/ga.csv": EVENTS})
     code, first = quirks.reports("--all")
-    assert (code, _not_done(first), len(first)) == (0, {}, 15)
+    assert (code, _not_done(first), len(first)) == (0, {}, 18)
     assert {name: _counts(first, name)[2] for name in first} == dict.fromkeys(first, 0)
     assert all(_counts(first, name)[1] > 0 for name in first)
     cities = quirks.table("warehouse/local/reference/gold_internal_dim_city")
@@ -187,46 +202,90 @@ def test_a_mesh_of_quirks_loads_runs_on_made_data_and_on_what_others_deliver(qui
     assert [row["city_code"] for row in cities if row["city_sk"] == -1] == ["Unknown"]
     facts = quirks.table("warehouse/local/operations/gold_desk_fact_tickets")
     assert {row["city_sk"] for row in facts} <= {row["city_sk"] for row in cities} - {-1}
-    assert all(row["licence_number"] for row in quirks.table("warehouse/local/operations/bronze_checks_licences"))
+    licences = quirks.table("warehouse/local/operations/bronze_checks_licences")
+    assert all(row["licence_number"] for row in licences)
+    assert not [name for name in licences[0] if "text" in name]
 
-    _deliver(quirks, next(row["city_code"] for row in cities if row["city_sk"] != -1))
+    _deliver(quirks, _strange_files(next(row["city_code"] for row in cities if row["city_sk"] != -1)))
     code, second = quirks.reports("--all")
     assert (code, _not_done(second)) == (0, {})
     for name, why in {
         "operations_silver_desk_tickets": "Type Mismatch: satisfaction_rating cannot be cast to float",
         "operations_bronze_checks_licences": "licence_number",
         "marketing_silver_ads_spend": "[pre] Rule failed: positive_spend (spend >= 0)",
+        "reference_silver_internal_cities": "[pre] Rule failed: city_code_required (city_code IS NOT NULL)",
     }.items():
         (row,) = quirks.table(f"warehouse/local/quarantine/{name}")
         assert why in " ".join(row["_lakelogic_errors"])
-    events = quirks.table("warehouse/local/quarantine/marketing_silver_ads_events")
-    assert {row["event_id"]: row["_lakelogic_errors"] for row in events} == {
-        7: ["Type Mismatch: event_timestamp cannot be cast to timestamp"],
-        None: [
-            "Type Mismatch: event_id cannot be cast to long",
-            "[pre] Rule failed: event_id_required (event_id IS NOT NULL)",
-        ],
-    }
-    spend = quirks.table("warehouse/local/marketing/silver_ads_spend")
-    assert [float(row["spend"]) for row in spend if row["campaign_id"] == "c"] == [5.0]
     requests = {row["request_id"]: row["fare"] for row in quirks.table("warehouse/local/marketing/silver_ads_requests")}
     assert (requests["r1"], requests["r2"]) == (2.0, 3.0)
     changed = quirks.table("warehouse/local/reference/gold_internal_dim_city")
     assert len(changed) == len(cities) + 1
     assert [row["is_current"] for row in changed if row["timezone"] == "Zulu"] == [True]
-    unchanged = ("operations/silver_desk_tickets", "operations/gold_desk_fact_tickets", "marketing/silver_ads_events")
+    unchanged = ("operations/silver_desk_tickets", "operations/gold_desk_fact_tickets")
     assert {second[name]["report"]["status"] for name in unchanged} == {"unchanged"}
 
+    _judge_a_key_with_a_hole(quirks)
+    monkeypatch.setenv("LAKELOGIC_INCLUDE_UNREGISTERED", "1")
+    _judge_events_of_no_index(quirks)
 
-def _deliver(mesh: Mesh, city: str) -> None:
-    """Files as other programs write them: words for numbers, microseconds, an array, a key with a hole in it."""
+
+def _judge_a_key_with_a_hole(mesh: Mesh) -> None:
+    """It is one key, and once more the same one when it comes again."""
+    _deliver(mesh, {"marketing/ads/spend/again.csv": "campaign_id,ad_group_id,spent_on,spend\nc,,2026-02-01,5\n"})
+    code, third = mesh.reports("bronze_ads_spend", "silver_ads_spend")
+    assert (code, _not_done(third), _counts(third, "marketing/bronze_ads_spend")[1]) == (0, {}, 1)
+    report = third["marketing/silver_ads_spend"]["report"]
+    unique = "campaign_id_ad_group_id_spent_on_unique"
+    assert [rule["passed"] for rule in report["dataset_rules"] if rule["name"] == unique] == [True]
+    assert report["status"] == "unchanged"
+    spend = mesh.table("warehouse/local/marketing/silver_ads_spend")
+    assert [float(row["spend"]) for row in spend if row["campaign_id"] == "c"] == [5.0]
+
+
+def _judge_events_of_no_index(mesh: Mesh) -> None:
+    """Microseconds since 1970 are no timestamp as text: no row is good, and the table is there without rows."""
+    code, reports = mesh.reports("silver_ads_events")
+    assert (code, _not_done(reports)) == (0, {})
+    assert _counts(reports, "marketing/silver_ads_events") == (2, 0, 2)
+    assert mesh.table("warehouse/local/marketing/silver_ads_events") == []
+    held = mesh.table("warehouse/local/quarantine/marketing_silver_ads_events")
+    assert {row["event_id"]: row["_lakelogic_errors"] for row in held} == {
+        7: ["Type Mismatch: event_timestamp cannot be cast to timestamp"],
+        None: [
+            "Type Mismatch: event_id cannot be cast to long",
+            "Type Mismatch: event_timestamp cannot be cast to timestamp",
+            "[pre] Rule failed: event_id_required (event_id IS NOT NULL)",
+        ],
+    }
+
+
+def test_an_entity_of_two_systems_is_the_own_one_where_a_system_depends_on_it(tmp_path: Path) -> None:
+    registry = load_project(Project(write_quirks(tmp_path), "local_spark"), {})
+    assert not registry.errors
+    upstream = registry.graph.upstream
+    assert set(upstream["marketing", "gold_social_channels"]) == {("marketing", "bronze_social_campaigns")}
+    assert ("marketing", "bronze_ads_campaigns") in upstream["marketing", "silver_ads_spend"]
+    assert ("marketing", "bronze_social_campaigns") not in upstream["marketing", "silver_ads_spend"]
+
+
+EVENTS = "event_id,event_timestamp,event_params_json\n7,1769936400000000,{}\nseven,1769936400000000,{}\n"
+
+
+def _deliver(mesh: Mesh, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        domain, rest = name.split("/", 1)
+        path = mesh.lake / f"volumes/local/nondelta/landing_{domain}" / rest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="latin-1")
+
+
+def _strange_files(city: str) -> dict[str, str]:
+    """Files as other programs write them: words for numbers, an array, keys with a hole in them, a poor document."""
     hour = "y_2026/m_02/d_01/h_99"
-    texts = {
+    return {
         "operations/desk/tickets/y_2026/m_02/d_01/more.csv": (
             f"ticket_id,requester_id,city_code,satisfaction_rating,opened_at,closed_at\nx,y,{city},good,2026-02-01,\n"
-        ),
-        "marketing/ads/events/ga.csv": (
-            "event_id,event_timestamp,event_params_json\n7,1769936400000000,{}\nseven,2026-02-01 10:00:00,{}\n"
         ),
         f"marketing/ads/spend/{hour}/edge_cases.csv": (
             "spend,campaign_id,ad_group_id,spent_on\n5,c,,2026-02-01\n5,c,,2026-02-01\n-5,d,g,2026-02-01\n"
@@ -239,13 +298,8 @@ def _deliver(mesh: Mesh, city: str) -> None:
             ],
             indent=2,
         ),
-        "reference/internal/city_master/more.csv": f"city_code,city_name,timezone,launched_at\n{city},Zed,Zulu,\n",
+        "reference/internal/city_master/more.csv": (
+            f"city_code,city_name,timezone,launched_at\n{city},Zed,Zulu,\n,Nowhere,Zulu,\n"
+        ),
+        "operations/checks/licences/2026/missing.pdf": pdf(["Licence", "Name: Ann"]).decode("latin-1"),
     }
-    for name, text in texts.items():
-        domain, rest = name.split("/", 1)
-        path = mesh.lake / f"volumes/local/nondelta/landing_{domain}" / rest
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    paper = mesh.lake / "volumes/local/nondelta/landing_operations/checks/licences/2026/missing.pdf"
-    paper.parent.mkdir(parents=True, exist_ok=True)
-    paper.write_bytes(pdf(["Licence", "Name: Ann"]))

@@ -69,3 +69,14 @@ def test_columns_of_the_engine_are_neither_required_of_a_row_nor_judged_before_t
     stored = sandbox.target(text, "id", "sk", "_lakelogic_processed_at")
     assert [row[0] for row in stored] == [1, 2]
     assert all(row[1] and row[2] for row in stored)
+
+
+def test_a_key_of_several_columns_is_compared_as_a_merge_compares_it(sandbox: Sandbox) -> None:
+    text = MODEL + "quality: {dataset_rules: [{unique: id}, {unique: [id, word]}]}\n"
+
+    def duplicates(*rows: tuple[int | None, str | None]) -> dict[str, object]:
+        return {rule.name: rule.value for rule in sandbox.validate(text, list(rows), SCHEMA).report.dataset_rules}
+
+    assert duplicates((1, None), (1, "a"), (None, "a"), (2, None)) == {"id_unique": 2.0, "id_word_unique": 0.0}
+    assert duplicates((1, None), (1, None), (2, "a"), (2, "a"))["id_word_unique"] == 2.0
+    assert duplicates((None, None), (1, None))["id_word_unique"] == 1.0  # no part of the key is there

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, assert_never
 
 from pyspark.errors import (
@@ -88,9 +90,7 @@ def _measure(rule: DatasetRule) -> Column:
     test = rule.test
     match test:
         case forms.Unique():
-            keys = [column(name) for name in test.fields]
-            # COUNT(DISTINCT …) leaves out rows with a NULL in the key, which makes each of them a violation.
-            return F.count(F.lit(1)) - F.count_distinct(*keys)
+            return F.count(F.lit(1)) - F.count_distinct(_key(test.fields))
         case forms.NullRatio():
             return F.count_if(column(test.field).isNull())
         case forms.RowCountBetween():
@@ -100,6 +100,17 @@ def _measure(rule: DatasetRule) -> Column:
             return expression if expression_facts(current_frame(test)).aggregates else F.min(expression)
         case _:
             assert_never(test)
+
+
+def _key(names: Sequence[str]) -> Column:
+    """What must be there once, as a merge compares it: beside other parts of a key a NULL is a value like any other.
+
+    COUNT(DISTINCT …) leaves out what is NULL, which makes each row without any part of its key a violation.
+    """
+    parts = [column(name) for name in names]
+    if len(parts) == 1:
+        return parts[0]
+    return F.when(reduce(or_, [part.isNotNull() for part in parts]), F.struct(*parts))
 
 
 def _measured(frame: DataFrame, measures: dict[str, Column]) -> dict[str, Any]:
