@@ -42,8 +42,21 @@ SECRETS = {
     "STORE_SECRET": "QZSECstore",
     "AWS_SECRET_ACCESS_KEY": "QZSECaws",
     "ALERT_TOKEN": "QZSECalert",
+    "DATABASE_URL": "postgres://app:QZSECdatabase@db/crm",
+    "DB_PASS": "QZSECpass",
+    "OPENAI_APIKEY": "QZSECapikey",
+    "SENTRY_DSN": "QZSECdsn",
+    "WAREHOUSE_CONFIG": "redis://:QZSECredis@cache",
+    "ANYTHING": "QZSECanything",
 }
-SECRET_MARKS = ("QZSECkey", "QZSECold", *(value for value in SECRETS.values() if value.startswith("QZSEC")), "QZSECurl")
+SECRET_MARKS = (
+    "QZSECkey",
+    "QZSECold",
+    *(value for value in SECRETS.values() if value.startswith("QZSEC")),
+    "QZSECurl",
+    "QZSECdatabase",
+    "QZSECredis",
+)
 FIELDS = """
 model:
   fields:
@@ -57,7 +70,8 @@ model:
     - {name: nick, type: string, pii: true, masking: tokenize}
     - {name: age, type: int, pii: true, masking: redact}
 primary_key: [id]
-metadata: {token: "${ALERT_TOKEN}", note: "x ${AWS_SECRET_ACCESS_KEY} y"}
+metadata: {token: "${ALERT_TOKEN}", note: "x ${AWS_SECRET_ACCESS_KEY} y",
+           more: "${DATABASE_URL} ${DB_PASS} ${OPENAI_APIKEY} ${SENTRY_DSN} ${WAREHOUSE_CONFIG} ${ANYTHING}"}
 """
 HEADER = "id,note,name,mail,phone,iban,ssn,nick,age\n"
 GOOD = f"1,{CLEAR},QZname1,QZmail1@example.org,+5550173100 0042,QZiban1,QZssn1,QZnick1,41\n"
