@@ -20,7 +20,13 @@ from lakelogic_assets.spark.sources.json_files import read_json
 from lakelogic_assets.spark.sources.reader import NOWHERE, corrupt_column, file_column, passed_on, reader
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import together, union
-from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, schema_within
+from lakelogic_assets.spark.sources.widths import (
+    most_columns,
+    refuse_endless_elements,
+    refuse_endless_lines,
+    refuse_many_names,
+    schema_within,
+)
 from lakelogic_assets.spark.tables import fixed_prefix
 
 FORMATS: Final = {
@@ -135,6 +141,10 @@ def _read_xml(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]) -
         "mode": "PERMISSIVE",
     }
     most = most_columns(chosen.options)
+    for file in files:
+        refuse_endless_elements(file)
+    if sum(file.size for file in files) > most:
+        refuse_many_names(spark, paths, most)
     return union([_read_xml_together(spark, settings, each, most) for each in together(paths)])
 
 
