@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -232,6 +234,44 @@ def test_every_form_of_a_mark_is_searched_for() -> None:
 
 def test_no_person_is_found_outside_of_the_landing_files(aftermath: Aftermath) -> None:
     assert found(PEOPLE, aftermath.contents) == []
+
+
+KILLED = """
+import os, signal
+from dataclasses import replace
+from lakelogic_assets.processor import DataProcessor
+from lakelogic_assets.spark import execute
+from lakelogic_assets.spark.session import jvm_pid
+
+processor = DataProcessor("contracts/crm/people/silver_good.yaml")
+prepare = execute.prepare
+
+def die(_):
+    jvm = jvm_pid(processor.spark)
+    os.kill(jvm, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+execute.prepare = lambda *said: replace(prepare(*said), commit=die)
+processor.run()
+"""
+
+
+def test_what_a_run_that_is_killed_in_a_merge_leaves_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, folder = _project(tmp_path / "project"), tmp_path / "tmp"
+    folder.mkdir()
+    environment = {**os.environ, **SECRETS, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    left = [each for each in folder.rglob("*") if each.is_file() and "blockmgr" in str(each)]
+    assert left, "Spark kept nothing, so this proves nothing"
+    assert [each.stat().st_mode & 0o077 for each in folder.glob("lakelogic-*")] == [0]
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert "was left by a session that was killed, and is removed" in said_in_process(["doctor", "silver_good"]).text
+    assert not any(each.exists() for each in left)
+    assert found(PEOPLE, contents_of(tmp_path, besides=[project / ".lakehouse/landing"])) == []
 
 
 def test_no_secret_is_found_anywhere(aftermath: Aftermath) -> None:
