@@ -239,6 +239,7 @@ def test_no_person_is_found_outside_of_the_landing_files(aftermath: Aftermath) -
 KILLED = """
 import os, signal
 from dataclasses import replace
+from pyspark import StorageLevel
 from lakelogic_assets.processor import DataProcessor
 from lakelogic_assets.spark import execute
 from lakelogic_assets.spark.session import jvm_pid
@@ -248,6 +249,8 @@ prepare = execute.prepare
 
 def die(_):
     jvm = jvm_pid(processor.spark)
+    # So few rows stay in memory; more of them go to disk by themselves.
+    processor.spark.read.text(".lakehouse/landing/crm/people/good").persist(StorageLevel.DISK_ONLY).count()
     os.kill(jvm, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -268,6 +271,8 @@ def test_what_a_run_that_is_killed_in_a_merge_leaves_is_swept(tmp_path: Path, mo
     assert left, "Spark kept nothing, so this proves nothing"
     assert [each.stat().st_mode & 0o077 for each in folder.glob("lakelogic-*")] == [0]
     monkeypatch.chdir(project)
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     assert "was left by a session that was killed, and is removed" in said_in_process(["doctor", "silver_good"]).text
     assert not any(each.exists() for each in left)
