@@ -49,7 +49,7 @@ ANY_UPSTREAM: Final = "*"
 
 SECRET_WORDS: Final = (
     *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "webhook"),
-    *("api_key", "private_key", "access_key", "account_key"),
+    *("api_key", "apikey", "private_key", "access_key", "account_key", "connection_string"),
 )
 """A setting whose name holds one of these has a value that is not shown and not kept."""
 

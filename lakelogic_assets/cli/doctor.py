@@ -24,6 +24,7 @@ def doctor(
     """List runs that never ended, files that belong to nothing and commits that a disk has lost.
 
     The next run of a table finishes its dead runs by itself; --repair does so now, and removes what no reader can see.
+    Rows that killed Spark sessions have left in temporary folders are removed in any case.
     The exit code is 1 while something is left.
     """
     from lakelogic_assets.spark import doctor as surgery
@@ -32,6 +33,7 @@ def doctor(
     settings = settings_of(ctx)
     found = chosen(settings.project, select or ())
     workspace = Workspace(found.project)
+    swept = surgery.swept_sessions(workspace.spark_conf)
     ailments: list[Ailment] = []
     for contract in (found.registry.contracts[key] for key in found.keys):
         places = (contract, workspace.lakehouse(contract), workspace.destination(contract))
@@ -40,6 +42,8 @@ def doctor(
         say_json([each.as_dict() for each in ailments])
     else:
         _print(ailments, len(found.keys))
+        for folder in swept:
+            say(f"✓ {folder} was left by a session that was killed, and is removed")
     left_out = name_left_out(found.left_out, found.project, as_json=settings.as_json)
     raise typer.Exit(1 if any(not each.mended for each in ailments) else left_out)
 

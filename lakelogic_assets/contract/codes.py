@@ -121,6 +121,10 @@ CODES: dict[str, Code] = {
                 "A secret may not be written into a contract",
                 "Leave it in the environment; the engine reads it by itself.",
             ),
+            "LL314": (
+                "A path needs a variable that may hold a secret",
+                "Give its value to a variable LAKELOGIC_VAR_…, which is made for contracts, and name that one.",
+            ),
             "LL311": ("A path leaves the project", "Keep contracts inside the project folder."),
         },
     ),
@@ -135,6 +139,10 @@ CODES: dict[str, Code] = {
             "LL304": (
                 "An environment variable is not set",
                 "Set it, or give a default: ${NAME:-value}. An empty text is used.",
+            ),
+            "LL315": (
+                "A variable that may hold a secret",
+                "It stays a reference; if it is none, give its value to a variable LAKELOGIC_VAR_… and name that one.",
             ),
             "LL307": (
                 "The domain file and the system file disagree",
@@ -191,6 +199,10 @@ CODES: dict[str, Code] = {
             "LL429": (
                 "A policy pack for another layer",
                 "Choose a pack of the layer, or add the layer to the pack's `layers`.",
+            ),
+            "LL435": (
+                "A reader option that leads away from the source's files",
+                "Leave it out: options say how text becomes values; stores and keys are declared in resources/.",
             ),
             "LL426": ("A column that is not there", "Correct the name, or declare the column under `model.fields`."),
         },

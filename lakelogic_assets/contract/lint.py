@@ -16,6 +16,7 @@ from lakelogic_assets.contract.lint_bags import lint_bags
 from lakelogic_assets.contract.lint_sql import lint_sql
 from lakelogic_assets.contract.problems import Problem, YamlPath, listed, nearest, shown, slip
 from lakelogic_assets.contract.quality import ReferentialIntegrity, RuleOptions
+from lakelogic_assets.contract.reader_options import lint_reader_options
 from lakelogic_assets.contract.rules import KNOWN_SEVERITIES, RowRule, repeated_rules, row_rules
 from lakelogic_assets.contract.service_levels import COUNTERS
 from lakelogic_assets.contract.settings import settings_problems
@@ -30,6 +31,7 @@ def lint_contract(contract: Contract, merged: Merged) -> list[Problem]:
     problems = [_problem(finding, merged) for check in CHECKS for finding in check(contract)]
     problems += [_problem(finding, merged) for finding in _model_is_complete(contract, merged)]
     problems += [_problem(finding, merged) for finding in (*_old_spellings(merged), *lint_bags(contract))]
+    problems += [_problem(finding, merged) for finding in lint_reader_options(contract.source)]
     problems += settings_problems(contract, merged.locate)
     return problems + list(lint_sql(contract, merged))
 

@@ -25,6 +25,7 @@ from pydantic import BaseModel
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.problems import Location, Problem, YamlPath, shown
+from lakelogic_assets.contract.reader_options import SETTABLE
 from lakelogic_assets.contract.validation import keys_of, section_at, unknown_key
 
 _FILE_NAMES: Final = frozenset({"source.pattern", "source.partition.file_pattern", "source.partition.format"})
@@ -36,15 +37,6 @@ _ALLOWED: Final = frozenset(
     materialization.reprocess_policy materialization.reprocess_date_column materialization.merge_dedup_guard
     materialization.compaction.auto service_levels.** metadata.**
     extensions.com.lakelogic.timeout extensions.com.lakelogic.upstream_freshness.*
-    """.split()
-)
-# How text becomes values. Options that name another place, hide rows or run something are left to the file.
-_READER_OPTIONS: Final = frozenset(
-    """
-    header sep delimiter quote escape comment encoding charset linesep multiline mode nullvalue emptyvalue nanvalue
-    positiveinf negativeinf dateformat timestampformat timestampntzformat timezone locale ignoreleadingwhitespace
-    ignoretrailingwhitespace maxcolumns maxcharspercolumn recursivefilelookup modifiedbefore modifiedafter rowtag
-    mergeschema allowcomments allowunquotedfieldnames allowsinglequotes allownumericleadingzeros fetchsize
     """.split()
 )
 _READ_BY_THE_ENGINE: Final = re.compile(
@@ -116,7 +108,7 @@ def _form(path: YamlPath) -> str:
 
 def _is_allowed(path: YamlPath) -> bool:
     if path[:2] == ("source", "options"):
-        return len(path) == 3 and str(path[2]).casefold() in _READER_OPTIONS
+        return len(path) == 3 and str(path[2]).casefold() in SETTABLE
     if path[0] == "metadata" and len(path) > 1 and _READ_BY_THE_ENGINE.match(str(path[1]).casefold()):
         return False
     form = _form(path)

@@ -9,12 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lakelogic_assets.contract.filled_in import is_engine_secret
 from lakelogic_assets.contract.problems import YamlPath
-from lakelogic_assets.names import SECRET_WORDS
-
-_ENGINE_SECRETS = "LAKELOGIC_PII_"
-_KEYS = re.compile(r"(?:\A|_)(?:KEYS?|SALT|SAS|PAT)(?:_|\Z)")
-_FOLDERS_OF_A_SHELL = ("PWD", "OLDPWD")
 
 PATH_KEYS = frozenset(
     "path target_path location target table archive_path manifest_path pipeline_log_table catalog domain_catalog"
@@ -46,17 +42,6 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
 
 def unfilled(text: str) -> list[str]:
     return _PLACEHOLDER.findall(text)
-
-
-def is_engine_secret(name: str) -> bool:
-    """A key or a salt of the engine's own, which it reads by itself: no file may ask for it."""
-    return name.startswith(_ENGINE_SECRETS)
-
-
-def is_secret(name: str) -> bool:
-    """A variable that is called a secret; filled into a contract, its value would end up in logs, plans and pages."""
-    called = any(word in name.lower() for word in SECRET_WORDS) and name not in _FOLDERS_OF_A_SHELL
-    return called or is_engine_secret(name) or _KEYS.search(name.upper()) is not None
 
 
 def expand(
@@ -101,7 +86,7 @@ class _Expansion:
                 parts.append(self.text[position : start + 2])
                 position = start + 2
                 continue
-            if self.kept(name[0]) and not self.refused(name[0]):
+            if not self.refused(name[0]) and self.kept(name[0]):
                 parts.append(self.text[position : end + 1])
                 position = end + 1
                 continue

@@ -44,7 +44,10 @@ class Partition(Section):
 
 
 class PostIngestion(Section):
-    """What happens to files once their rows are safely in the target."""
+    """What happens to files once their rows are safely in the target.
+
+    An archive overwrites nothing: where other bytes have a file's name, the time of its delivery is added to it.
+    """
 
     action: Literal["retain", "delete", "archive"] = "retain"
     archive_path: str | None = None

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lakelogic_assets import names
+from lakelogic_assets.contract.filled_in import is_engine_secret, is_secret, is_withheld
 from lakelogic_assets.contract.fitting import NO_ENTRY, read_domain, read_system
 from lakelogic_assets.contract.inheritance import INHERITED_KEYS, Merged, under_system
 from lakelogic_assets.contract.lineage import STAMPS, Lineage
-from lakelogic_assets.contract.placeholders import expand, fill, is_engine_secret, is_path, is_secret, is_sql, rewritten
+from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_sql, rewritten
 from lakelogic_assets.contract.problems import NOWHERE, Location, Problem, YamlPath, dotted, listed
 from lakelogic_assets.contract.reading import Document
 from lakelogic_assets.contract.registry_files import IndexEntry, SystemFile
@@ -179,18 +180,36 @@ class Collector:
     def expander(self, environ: Mapping[str, str], under: YamlPath = ()) -> Callable[[str, YamlPath], str]:
         """Expands `${NAME}`, reporting what is not set: an error in a path, a warning elsewhere.
 
-        A secret is never filled in. In a path it is an error; elsewhere, as the token of a webhook, it stays the
-        reference that it is.
+        A secret, or what may be one, is never filled in. In a path it is an error; elsewhere, as the token of a
+        webhook, it stays the reference that it is.
         """
+
+        def refused(name: str) -> bool:
+            return is_secret(name) or is_withheld(name, environ)
 
         def change(text: str, path: YamlPath) -> str:
             if "${" not in text or is_sql(path):
                 return text
             at = (*under, *path)
-            asked = is_engine_secret if not is_path(at) else is_secret
-            return expand(text, environ, lambda name: self.missing_variable(name, at), refused=asked, kept=is_secret)
+
+            def missing(name: str) -> None:
+                if environ.get(name) and not is_secret(name):
+                    self.withheld_variable(name, at)
+                else:
+                    self.missing_variable(name, at)
+
+            def stays(name: str) -> bool:
+                if is_withheld(name, environ) and not is_secret(name):
+                    self.withheld_variable(name, at)
+                return refused(name)
+
+            return expand(text, environ, missing, refused=refused if is_path(at) else is_engine_secret, kept=stays)
 
         return change
+
+    def withheld_variable(self, name: str, path: YamlPath) -> None:
+        message = f"`{dotted(path)}` asks for the environment variable {name}, which may hold a secret: not filled in."
+        self.add("LL314" if is_path(path) else "LL315", message, path, found=name)
 
     def missing_variable(self, name: str, path: YamlPath) -> None:
         if is_secret(name):

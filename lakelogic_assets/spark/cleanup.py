@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import filecmp
+import hashlib
+import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from lakelogic_assets.contract.document import Contract
@@ -43,7 +48,7 @@ def clean_up_files(
             warn(f"{file.path} is outside of the project's roots, so it is retained.")
             continue
         try:
-            _handle(Path(file.path), policy, lakehouse, root)
+            _handle(file, policy, lakehouse, root)
         except OSError as error:
             message = (
                 f"{file.path} could not be {'deleted' if policy.action == 'delete' else 'archived'}: {error.strerror}."
@@ -57,14 +62,73 @@ def _unchanged(files: Iterable[FileStat]) -> tuple[FileStat, ...]:
     return tuple(file for file in files if not Path(file.path).exists() or not changed_files([file]))
 
 
-def _handle(path: Path, policy: PostIngestion, lakehouse: Lakehouse, root: str) -> None:
-    if policy.action == "delete":
-        path.unlink(missing_ok=True)
-        return
+def _handle(file: FileStat, policy: PostIngestion, lakehouse: Lakehouse, root: str) -> None:
+    """Delete or archive what was read and nothing else: whoever delivers does not wait until a look at it is over.
+
+    So the file is taken aside first, under a name that is no data and that a later run finds if this one dies.
+    """
+    path = Path(file.path)
+    aside = path.with_name(f".{path.name}.lakelogic-read")
+    if not os.path.lexists(aside):
+        if not os.path.lexists(path) or changed_files([file]):
+            return
+        path.rename(aside)
+    if changed_files([replace(file, path=str(aside))]):
+        _move(aside, path)
+    elif policy.action == "delete":
+        aside.unlink(missing_ok=True)
+    else:
+        try:
+            _move(aside, _archived(path, policy, lakehouse, root))
+        except OSError:
+            _move(aside, path)
+            raise
+
+
+def _archived(path: Path, policy: PostIngestion, lakehouse: Lakehouse, root: str) -> Path:
     archive = Path(lakehouse.file_path(policy.archive_path or ""))
     # Files of different days often share a name, so the folders between source and file are kept.
     base = Path(fixed_prefix(root))
     kept = archive / (path.relative_to(base) if base in path.parents else path.name)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        shutil.move(str(path), str(kept))
+    return kept
+
+
+def _move(source: Path, wanted: Path) -> None:
+    """To the name or, where another file has it, to one beside it; nothing is overwritten, and nothing kept twice."""
+    for name in _names(source, wanted):
+        if _placed(source, name) or (name.is_file() and filecmp.cmp(source, name, shallow=False)):
+            break
+    source.unlink(missing_ok=True)
+
+
+def _names(source: Path, wanted: Path) -> Iterator[Path]:
+    """The name itself, the name with the time of the delivery, and one that only the same bytes can have."""
+    yield wanted
+    written = datetime.fromtimestamp(source.stat().st_mtime, UTC)
+    ending = "".join(wanted.suffixes)
+    dated = f"{wanted.name.removesuffix(ending)}.{written:%Y%m%dT%H%M%SZ}"
+    yield wanted.with_name(dated + ending)
+    with source.open("rb") as content:
+        yield wanted.with_name(f"{dated}-{hashlib.file_digest(content, 'sha256').hexdigest()}{ending}")
+
+
+def _placed(source: Path, name: Path) -> bool:
+    """Whether the file stands under the name now, as a whole or not at all; False where the name is taken."""
+    if os.path.lexists(name):
+        return False
+    if source.parent != name.parent and (source.is_symlink() or source.stat().st_dev != name.parent.stat().st_dev):
+        # Beside its place first, under a name that is no data: a copy takes a while, and may not come to its end.
+        draft = name.with_name(f".{name.name}.lakelogic-part")
+        try:
+            shutil.copy2(source, draft)
+            return _placed(draft, name)
+        finally:
+            draft.unlink(missing_ok=True)
+    try:
+        os.link(source, name, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError:  # a disk without links
+        source.rename(name)
+    return True

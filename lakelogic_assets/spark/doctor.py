@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +17,7 @@ from deltalake import DeltaTable
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import LockedError
-from lakelogic_assets.spark import delta_log, parquet_table
+from lakelogic_assets.spark import delta_log, local_dirs, parquet_table
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.failures import StorageFailure, of_storage
 from lakelogic_assets.spark.intents import Intents
@@ -74,6 +75,11 @@ def repair(
         return [_busy(contract, error)]
     left = examine(contract, lakehouse, destination)
     return [*(replace(each, mended=True) for each in found if each not in left), *left]
+
+
+def swept_sessions(conf: Mapping[str, str]) -> list[Path]:
+    """Removes the rows that killed sessions were working on, masked or not; the next session does so, too."""
+    return local_dirs.sweep({*local_dirs.bases(conf), Path(tempfile.gettempdir())})
 
 
 def _busy(contract: Contract, error: LockedError) -> Ailment:

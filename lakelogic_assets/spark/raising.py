@@ -25,6 +25,12 @@ _KINDS = {
 _NUMBERS = frozenset({"int", "double", "decimal", "null"})
 _TIMES = frozenset({"date", "moment", "date text", "null"})
 _TEXTS = frozenset({"text", "date text", "null"})
+_LIKE = re.compile(r"(?:[^\\]|\\[%_\\])*", re.DOTALL)
+_ESCAPED = r"\\[dDwWsSbB.\-\\/+*?()\[\]{}|^$@#&%,:;=!<>'\"~ ]"
+_REGEX = re.compile(
+    rf"(?:[^\\{{}}\[\](]|{_ESCAPED}|\{{\d{{1,4}}(?:,\d{{0,4}})?\}}|\[\^?(?:[^\\\[\]&^]|{_ESCAPED})+\]|\((?!\?)|\(\?:|\(\?i\))*",
+    re.DOTALL,
+)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?)?\Z")
 
 
@@ -78,7 +84,7 @@ def _kind(node: Any, columns: Mapping[str, str | None]) -> str | None:  # noqa: 
         case exp.In() if not node.args.get("query"):
             return _compared(kinds(node.this, *node.expressions))
         case exp.Like() | exp.RegexpLike():
-            return "truth" if all(kind in _TEXTS for kind in kinds(node.this, node.expression)) else None
+            return "truth" if _kind(node.this, columns) in _TEXTS and _is_sound_pattern(node) else None
         case exp.Length() | exp.Lower() | exp.Upper() | exp.Trim():
             harmless = _kind(node.this, columns) == "text"
             return None if not harmless else "int" if isinstance(node, exp.Length) else "text"
@@ -97,6 +103,24 @@ def _kind_of_literal(node: Any) -> str:
     if node.is_string:
         return "date text" if _DATE.match(node.this) else "text"
     return "int" if node.this.isdigit() else "decimal"
+
+
+def _is_sound_pattern(node: Any) -> bool:
+    """A pattern that is written out, in words that Java and Python read alike; one from a column is anything."""
+    from sqlglot import exp
+
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+        return False
+    if isinstance(node, exp.Like):
+        return _LIKE.fullmatch(pattern.this) is not None
+    if not _REGEX.fullmatch(pattern.this):
+        return False
+    try:
+        re.compile(pattern.this)
+    except re.error:
+        return False
+    return True
 
 
 def _compared(kinds: list[str | None]) -> str | None:

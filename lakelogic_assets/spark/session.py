@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import os
@@ -26,6 +25,7 @@ from lakelogic_assets.names import SECRET_WORDS
 from lakelogic_assets.spark.driver import driver_of
 from lakelogic_assets.spark.jars import cached_jars
 from lakelogic_assets.spark.java import jvm_environment
+from lakelogic_assets.spark.local_dirs import LOCAL_DIR, LOCAL_DIRS_VARIABLE, bases, note_jvm, private_folder, sweep
 
 APP_NAME: Final = "lakelogic"
 
@@ -102,6 +102,8 @@ def local_session(app_name: str = APP_NAME, conf: Mapping[str, str] | None = Non
         settings = SparkConf().setAll([*_settings(conf or {}).items()])
         if SparkContext._gateway is None:
             _launch_jvm(settings)
+        if _local:
+            settings.set(LOCAL_DIR, ",".join(map(str, _local)))
         return SparkSession.builder.appName(app_name).config(conf=settings).getOrCreate()
 
 
@@ -150,22 +152,47 @@ def _settings(conf: Mapping[str, str]) -> dict[str, str]:
 @cache
 def _scratch() -> Path:
     """A folder that lives as long as this process, so that Spark leaves nothing in the working directory."""
-    folder = tempfile.mkdtemp(prefix="lakelogic-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    return private_folder(Path(tempfile.gettempdir()))
+
+
+_local: list[Path] = []
+"""Where the JVM of this process puts its rows."""
+
+
+def _own_local_dirs(settings: SparkConf) -> dict[str, str]:
+    """Gives the JVM of this machine folders of its own, once those of dead processes are swept; its variables."""
+    if not str(settings.get(SPARK_MASTER, "")).startswith("local"):
+        return {}
+    places = bases(dict(settings.getAll()))
+    sweep({*places, Path(tempfile.gettempdir())})
+    _local[:] = [private_folder(place) for place in places]
+    said = ",".join(map(str, _local))
+    settings.set(LOCAL_DIR, said)  # also for what the JVM is started with
+    return {LOCAL_DIRS_VARIABLE: said} if os.environ.get(LOCAL_DIRS_VARIABLE) else {}
+
+
+def _drop_local_dirs() -> None:
+    while _local:
+        shutil.rmtree(_local.pop(), ignore_errors=True)
 
 
 def _launch_jvm(settings: SparkConf) -> None:
     """Starts the JVM quietly: what it prints is shown only when asked for, or told when it does not start."""
     os.environ.update(jvm_environment())
+    before, own = dict(os.environ), _own_local_dirs(settings)
     _hush()
     printed = _scratch() / "jvm.log"
     with printed.open("wb") as log:
         kwargs = {} if "LAKELOGIC_SPARK_LOG_LEVEL" in os.environ else {"stderr": log}
         try:
+            os.environ.update(own)
             gateway = launch_gateway(_told_in_public(settings), kwargs)
         except PySparkRuntimeError as error:
             raise ProjectError(f"Spark's JVM did not start: {_complaint(printed) or error}") from error
+        finally:
+            os.environ.update({name: before[name] for name in own})
+    if process := getattr(gateway, "proc", None):
+        note_jvm(_local, process.pid)
     SparkContext._ensure_initialized(gateway=gateway, conf=settings)
 
 
@@ -203,6 +230,7 @@ def _forget_jvm() -> None:
     if process := getattr(gateway, "proc", None):
         with process:
             process.kill()
+        _drop_local_dirs()
     if context is not None and (server := getattr(context, "_accumulatorServer", None)):
         server.shutdown()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None

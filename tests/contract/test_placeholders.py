@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_secret, is_sql, rewritten, unfilled
+from lakelogic_assets.contract.filled_in import is_secret, is_withheld
+from lakelogic_assets.contract.placeholders import expand, fill, is_path, is_sql, rewritten, unfilled
 
 VALUES = {"domain": "sales", "catalog": "lake", "number": 5}
 
@@ -73,15 +74,42 @@ def test_variables_are_expanded_with_their_defaults(text: str, expanded: str, mi
     [
         *((name, True) for name in (
             "LAKELOGIC_PII_KEY", "LAKELOGIC_PII_KEYS", "LAKELOGIC_PII_KEY_AB12", "LAKELOGIC_PII_SALT", "DB_PASSWORD",
-            "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "azure_client_secret", "STORAGE_KEY", "MY_SAS", "SLACK_WEBHOOK_URL",
+            "DB_PASS", "PGPASS", "OPENAI_APIKEY", "SENTRY_DSN", "AIRFLOW_CONN_X", "BASIC_AUTH", "JWT",
+            "STORAGE_CONNECTION_STRING", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "azure_client_secret", "STORAGE_KEY", "MY_SAS", "SLACK_WEBHOOK_URL",
         )),
         *((name, False) for name in (
-            "LAKELOGIC_VAR_LAKE", "HOME", "PWD", "CATALOG", "RIDEFLOW_DEV_STORAGE_ACCOUNT", "MONKEY", "TURKEY_CATALOG",
+            "LAKELOGIC_VAR_LAKE", "HOME", "PWD", "COMPASS_CATALOG", "AUTHORS_PATH", "CATALOG", "RIDEFLOW_DEV_STORAGE_ACCOUNT", "MONKEY", "TURKEY_CATALOG",
         )),
     ],
 )  # fmt: skip
 def test_a_secret_is_known_by_its_name(name: str, *, secret: bool) -> None:
     assert is_secret(name) is secret
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "withheld"),
+    [
+        *((name, "x", True) for name in ("DATABASE_URL", "REDIS_URL", "ANY_OTHER", "MYSQL", "X")),
+        *((name, "x", False) for name in (
+            "LAKELOGIC_VAR_ANY", "LAKELOGIC_OBSERVATORY_ENDPOINT", "HOME", "PWD", "RIDEFLOW_DEV_CATALOG", "OWNER",
+            "RIDEFLOW_DEV_STORAGE_ACCOUNT", "DOMAIN_CONTACT_MARKETPLACE", "SHOP_LANDING", "LAKE_HOME", "REGION",
+        )),
+        *(("DATA_PATH", value, True) for value in (
+            "postgres://app:hunter2@db/shop", "redis://:hunter2@cache", "jdbc:oracle:thin:@db", "AccountKey=abc;x=y",
+            "https://store.example.com/x?sig=abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx", "-----BEGIN PRIVATE KEY-----",
+            "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "0123456789abcdef0123456789abcdef",
+        )),
+        *(("DATA_PATH", value, False) for value in (
+            "/srv/lake", "abfss://lake@rideflowdevaccount.dfs.core.windows.net/raw", "s3a://bucket/data",
+            "data.owners@example.com", "LakehouseProduction2026WestEurope", "a_long_name_of_a_table_of_2026_and_more",
+            "abfss://6f0fd2a1-3c4b-4d5e-8f90-a1b2c3d4e5f6@onelake.dfs.fabric.microsoft.com/x", "/var/data/pytest-of-me/test_a_file0",
+        )),
+        ("LAKELOGIC_VAR_X", "0123456789abcdef0123456789abcdef", False),
+        ("UNSET_AND_UNKNOWN", "", False),
+    ],
+)  # fmt: skip
+def test_a_value_is_filled_in_where_name_and_value_are_no_secret(name: str, value: str, *, withheld: bool) -> None:
+    assert is_withheld(name, {name: value}) is withheld
 
 
 def test_a_secret_stays_the_reference_that_it_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 CONTRACT = "contracts/shop/silver_orders.yaml"
 LANDED = "in/orders.csv"
@@ -44,6 +44,10 @@ class Entry:
     """How the command ends; 0 where the hostile thing is only text, and is treated as text."""
     is_bomb: bool = False
     """Meant to fill the memory: runs in a process of its own that has little."""
+
+    def asked(self, *words: str, **environ: str) -> Entry:
+        """The same entry, with other words and with variables that are set."""
+        return replace(self, words=words, environ=environ)
 
 
 def in_contract(name: str, says: str, code: int = 1, door: str = "contract", **sections: str | None) -> Entry:

@@ -51,6 +51,18 @@ SET = (
 )
 
 ENVIRONMENT = (
+    *(in_contract(f"a secret called {name}", rf"\$\{{{name}\}}", code=0, metadata=f"{{note: '${{{name}}}'}}").asked(
+        "show", "silver_orders", **{name: value})
+      for name, value in (
+        ("DATABASE_URL", "MARK-db"), ("REDIS_URL", "MARK-redis"), ("MY_CONFIG", "MARK-config"), ("DB_PASS", "MARK-pass"),
+        ("JWT", "MARK-jwt"), ("PGPASS", "MARK-pg"), ("OPENAI_APIKEY", "MARK-ai"), ("BASIC_AUTH", "MARK-auth"),
+        ("SENTRY_DSN", "MARK-dsn"), ("AIRFLOW_CONN_X", "MARK-conn"), ("DATA_ROOT", "https://me:MARK@host"),
+    )),
+    in_contract("a variable that may be a secret", "LL315", code=0, metadata="{note: '${DATABASE_URL}'}").asked(
+        "validate", DATABASE_URL="MARK-db"),
+    in_contract("a variable that may be a secret in a path", "LL314", source=(
+        "{type: landing, path: 'in/${DATABASE_URL}', format: csv}"
+    )).asked("validate", DATABASE_URL="MARK-db"),
     in_contract("the key in a description", "LL309", info=(
         "{title: '${LAKELOGIC_PII_KEY}', table_name: silver_orders, target_layer: silver}"
     )),
@@ -229,4 +241,17 @@ ARGUMENTS = (
     _asked("a site over something else", "in holds something else than a site", "docs", "--output", "in"),
 )
 
-ENTRIES = (*SET, *ENVIRONMENT, *NAMES, *ARGUMENTS)
+READERS = tuple(
+    in_contract(f"the reader option {name}", "LL435", source=(
+        f"{{type: landing, path: in, format: {kind}, options: {{rowTag: row, {name}: '{value}'}}}}"
+    ))
+    for kind, name, value in (
+        ("avro", "avroSchemaUrl", "http://169.254.169.254/latest/meta-data"), ("avro", "AVROSCHEMAURL", "file:///etc/passwd"),
+        ("xml", "rowValidationXSDPath", "OUTSIDE/secret.csv"), ("csv", "fs.s3a.endpoint", "http://127.0.0.1:9"),
+        ("parquet", "parquet.crypto.factory.class", "java.lang.Runtime"), ("csv", "spark.sql.files.x", "1"),
+        ("csv", "fs.defaultFS", "file://OUTSIDE"),
+    )
+)  # fmt: skip
+"""Whatever stands below `options:` would be laid over the reader and Hadoop."""
+
+ENTRIES = (*READERS, *SET, *ENVIRONMENT, *NAMES, *ARGUMENTS)

@@ -35,7 +35,7 @@ def test_a_hostile_entry_is_refused_in_a_sentence_and_touches_nothing(
     assert re.search(entry.says, said.text, re.IGNORECASE), said.text[:2_000]
     assert "Traceback" not in said.text
     assert not CONTROL.search(said.text), "a sign that moves the cursor, or turns the text, reached the terminal"
-    assert not any(value in said.text for value in entry.environ.values() if value.startswith("MARK"))
+    assert not any(value in said.text for value in entry.environ.values() if "MARK" in value)
     assert max(map(len, said.text.splitlines()), default=0) <= LONGEST_LINE
     assert said.seconds < SECONDS
 

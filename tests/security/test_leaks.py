@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,8 +44,21 @@ SECRETS = {
     "STORE_SECRET": "QZSECstore",
     "AWS_SECRET_ACCESS_KEY": "QZSECaws",
     "ALERT_TOKEN": "QZSECalert",
+    "DATABASE_URL": "postgres://app:QZSECdatabase@db/crm",
+    "DB_PASS": "QZSECpass",
+    "OPENAI_APIKEY": "QZSECapikey",
+    "SENTRY_DSN": "QZSECdsn",
+    "WAREHOUSE_CONFIG": "redis://:QZSECredis@cache",
+    "ANYTHING": "QZSECanything",
 }
-SECRET_MARKS = ("QZSECkey", "QZSECold", *(value for value in SECRETS.values() if value.startswith("QZSEC")), "QZSECurl")
+SECRET_MARKS = (
+    "QZSECkey",
+    "QZSECold",
+    *(value for value in SECRETS.values() if value.startswith("QZSEC")),
+    "QZSECurl",
+    "QZSECdatabase",
+    "QZSECredis",
+)
 FIELDS = """
 model:
   fields:
@@ -57,7 +72,8 @@ model:
     - {name: nick, type: string, pii: true, masking: tokenize}
     - {name: age, type: int, pii: true, masking: redact}
 primary_key: [id]
-metadata: {token: "${ALERT_TOKEN}", note: "x ${AWS_SECRET_ACCESS_KEY} y"}
+metadata: {token: "${ALERT_TOKEN}", note: "x ${AWS_SECRET_ACCESS_KEY} y",
+           more: "${DATABASE_URL} ${DB_PASS} ${OPENAI_APIKEY} ${SENTRY_DSN} ${WAREHOUSE_CONFIG} ${ANYTHING}"}
 """
 HEADER = "id,note,name,mail,phone,iban,ssn,nick,age\n"
 GOOD = f"1,{CLEAR},QZname1,QZmail1@example.org,+5550173100 0042,QZiban1,QZssn1,QZnick1,41\n"
@@ -218,6 +234,49 @@ def test_every_form_of_a_mark_is_searched_for() -> None:
 
 def test_no_person_is_found_outside_of_the_landing_files(aftermath: Aftermath) -> None:
     assert found(PEOPLE, aftermath.contents) == []
+
+
+KILLED = """
+import os, signal
+from dataclasses import replace
+from pyspark import StorageLevel
+from lakelogic_assets.processor import DataProcessor
+from lakelogic_assets.spark import execute
+from lakelogic_assets.spark.session import jvm_pid
+
+processor = DataProcessor("contracts/crm/people/silver_good.yaml")
+prepare = execute.prepare
+
+def die(_):
+    jvm = jvm_pid(processor.spark)
+    # So few rows stay in memory; more of them go to disk by themselves.
+    processor.spark.read.text(".lakehouse/landing/crm/people/good").persist(StorageLevel.DISK_ONLY).count()
+    os.kill(jvm, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+execute.prepare = lambda *said: replace(prepare(*said), commit=die)
+processor.run()
+"""
+
+
+def test_what_a_run_that_is_killed_in_a_merge_leaves_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, folder = _project(tmp_path / "project"), tmp_path / "tmp"
+    folder.mkdir()
+    environment = {**os.environ, **SECRETS, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    left = [each for each in folder.rglob("*") if each.is_file() and "blockmgr" in str(each)]
+    assert left, "Spark kept nothing, so this proves nothing"
+    assert [each.stat().st_mode & 0o077 for each in folder.glob("lakelogic-*")] == [0]
+    monkeypatch.chdir(project)
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert "was left by a session that was killed, and is removed" in said_in_process(["doctor", "silver_good"]).text
+    assert not any(each.exists() for each in left)
+    assert found(PEOPLE, contents_of(tmp_path, besides=[project / ".lakehouse/landing"])) == []
 
 
 def test_no_secret_is_found_anywhere(aftermath: Aftermath) -> None:

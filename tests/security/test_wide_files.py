@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import orc, parquet
 
 from lakelogic_assets.errors import LakeLogicError
 from lakelogic_assets.processor import DataProcessor
@@ -64,6 +64,40 @@ def wide_parquet(folder: Path) -> None:
     parquet.write_table(table, folder / "wide.parquet", write_statistics=False)
 
 
+def wide_xml(folder: Path) -> None:
+    (folder / "wide.xml").write_text("<rows><row>" + "".join(f"<c{n}/>" for n in range(MANY)) + "</row></rows>")
+
+
+def wide_orc(folder: Path) -> None:
+    orc.write_table(pa.table({f"c{n}": pa.array([1], pa.int8()) for n in range(MOST_COLUMNS + 1)}), folder / "wide.orc")
+
+
+def wide_avro(folder: Path) -> None:
+    """Of an Avro file its header alone, which says what the columns are."""
+    fields = ",".join(f'{{"name":"c{n}","type":"int"}}' for n in range(MOST_COLUMNS + 1))
+    schema = f'{{"type":"record","name":"r","fields":[{fields}]}}'.encode()
+    head = b"Obj\x01" + _long(1) + _long(11) + b"avro.schema" + _long(len(schema)) + schema + _long(0) + b"s" * 16
+    (folder / "wide.avro").write_bytes(head)
+
+
+def _long(number: int) -> bytes:
+    """A number as Avro writes it."""
+    number, written = number << 1, b""
+    while number > 0x7F:
+        written, number = written + bytes([number & 0x7F | 0x80]), number >> 7
+    return written + bytes([number])
+
+
+def endless_xml(folder: Path) -> None:
+    with (folder / "wide.xml").open("wb") as file:
+        _fill(file, b"<rows><row><id>1</id><v>a</v></row><row><v>")
+
+
+def endless_text(folder: Path) -> None:
+    with (folder / "wide.txt").open("wb") as file:
+        _fill(file, b"a\n")
+
+
 def endless_header(folder: Path) -> None:
     with (folder / "wide.csv").open("wb") as file:
         _fill(file, b"")
@@ -91,6 +125,11 @@ def endless_json(folder: Path) -> None:
         (wide_json, "jsonl", f"wide.jsonl has {MANY + 1:,} columns, and at most {MOST_COLUMNS:,} are read"),
         (wide_struct, "jsonl", f"columns, and at most {MOST_COLUMNS:,} are read"),
         (wide_parquet, "parquet", f"wide.parquet has {MOST_COLUMNS + 1:,} columns"),
+        (wide_xml, "xml", f"wide.xml has {MANY + 2:,} columns, and at most {MOST_COLUMNS:,} are read"),
+        (wide_orc, "orc", f"wide.orc has {MOST_COLUMNS + 1:,} columns"),
+        (wide_avro, "avro", f"wide.avro has {MOST_COLUMNS + 1:,} columns"),
+        (endless_xml, "xml", f"wide.xml has more than {LONGEST_RECORD:,} bytes without a tag"),
+        (endless_text, "text", f"wide.txt has a line of more than {LONGEST_RECORD:,} bytes"),
         (endless_header, "csv", "wide.csv has no line end in its first 16,777,216 bytes"),
         (endless_row, "csv", f"wide.csv has a line of more than {LONGEST_RECORD:,} bytes"),
         (packed_row, "csv", f"wide.csv.gz has a line of more than {LONGEST_RECORD:,} bytes"),
@@ -103,7 +142,7 @@ def test_a_file_without_end_is_refused_by_its_name_and_count(
 ) -> None:
     (tmp_path / "in").mkdir()
     made(tmp_path / "in")
-    (tmp_path / "orders.yaml").write_text(CONTRACT % (file_format, ""))
+    (tmp_path / "orders.yaml").write_text(CONTRACT % (file_format, "rowTag: row" if file_format == "xml" else ""))
     processor = DataProcessor(tmp_path / "orders.yaml", spark=spark)
     began, most = time.monotonic(), _most_memory()
     with pytest.raises(LakeLogicError, match=re.escape(says)) as refusal:

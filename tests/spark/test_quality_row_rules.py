@@ -72,6 +72,15 @@ def test_a_rule_that_raises_fails_that_row_only(sandbox: Sandbox) -> None:
     assert outcome.report.failed_row_rules == {"ratio": 1, "number": 1, "also_number": 1}
 
 
+def test_a_pattern_from_a_column_that_is_none_fails_that_row_only(sandbox: Sandbox) -> None:
+    text = FIELDS + (
+        "quality: {row_rules: [{name: regex, sql: \"'a(' RLIKE kind\"}, {name: like, sql: \"'a(' LIKE concat('%', kind)\"}]}"
+    )
+    outcome = sandbox.validate(text, [(1, 1.0, "."), (2, 1.0, "("), (3, 1.0, "a\\")], SCHEMA)
+    assert outcome.report.failed_row_rules == {"regex": 2, "like": 2}
+    assert outcome.report.counts.quarantined == 3
+
+
 def test_an_error_fails_a_row_even_where_null_would_pass(sandbox: Sandbox) -> None:
     text = FIELDS + "quality: {row_rules: [{name: n, sql: CAST(kind AS INT) > 0, on_null: pass}]}"
     outcome = sandbox.validate(text, [(1, 1.0, None), (2, 1.0, "x")], SCHEMA)

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import Boundary, SourceRead, explain_failure, read_source
+from lakelogic_assets.spark.sources.reader import option_texts, passed_on
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH
 
 if TYPE_CHECKING:
@@ -55,6 +56,13 @@ def model(**kinds: str) -> dict[str, Any]:
 
 
 DROPPING = {"schema_policy": {"unknown_fields": "drop"}}
+
+
+@pytest.mark.parametrize("name", ["avroSchemaUrl", "rowValidationXSDPath", "fs.s3a.endpoint"])
+def test_an_option_that_leads_away_never_reaches_spark(name: str) -> None:
+    with pytest.raises(SourceError, match=f"`{name}` is not allowed: it leads away"):
+        option_texts({name: "x"})
+    assert passed_on({"path": "/etc", name: "x", "nullValue": "-"}, "csv") == {"nullValue": "-"}
 
 
 def test_json_values_arrive_as_the_text_that_was_written(read: Read, folder: Path) -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import types as T  # noqa: N812 - the name that every Spark pro
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.sources.arrow_types import Reading, reading_of
-from lakelogic_assets.spark.sources.reader import file_column, reader, without_engine_options
+from lakelogic_assets.spark.sources.reader import file_column, passed_on, reader
 from lakelogic_assets.spark.sources.snapshot import SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
 from lakelogic_assets.spark.sources.widths import most_columns, refuse_too_wide
@@ -162,7 +162,7 @@ def _read_group(
     spark: SparkSession, file_format: str, options: Mapping[str, str], shape: Shape, folders: Folders, paths: list[str],
     *, names_files: bool,
 ) -> DataFrame:  # fmt: skip
-    made = reader(spark, without_engine_options(options), folders).format(SHIPPED_READERS.get(file_format, file_format))
+    made = reader(spark, passed_on(options, file_format), folders).format(SHIPPED_READERS.get(file_format, file_format))
     if shape.readings is not None:
         fields = [T.StructField(each.name, each.stored) for each in shape.readings]
         fields += [T.StructField(key, T.StringType()) for key in folders.keys]

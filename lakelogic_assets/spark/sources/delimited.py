@@ -18,7 +18,7 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.sources.heads import encoding_of, first_line, head
-from lakelogic_assets.spark.sources.reader import file_column, reader, without_engine_options
+from lakelogic_assets.spark.sources.reader import file_column, passed_on, reader
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
 from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, refuse_too_wide
@@ -150,7 +150,7 @@ def _read_group(spark: SparkSession, group: _Group, paths: list[str], dialect: D
     names = [*group.names, *group.folders.keys]
     stored = (*group.names, CORRUPT, *group.folders.keys)
     schema = T.StructType([T.StructField(name, T.StringType()) for name in stored])
-    given = without_engine_options(dialect.options)
+    given = passed_on(dialect.options, "csv")
     multiline = dialect.is_multiline or group.encoding.upper() in _WIDE
     allow_charset(spark, group.encoding)
     settings = {

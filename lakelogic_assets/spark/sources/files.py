@@ -17,10 +17,16 @@ from lakelogic_assets.spark.sources.columnar import SHIPPED_READERS, read_column
 from lakelogic_assets.spark.sources.delimited import Dialect, read_delimited
 from lakelogic_assets.spark.sources.heads import plain_suffix
 from lakelogic_assets.spark.sources.json_files import read_json
-from lakelogic_assets.spark.sources.reader import NOWHERE, corrupt_column, file_column, reader, without_engine_options
+from lakelogic_assets.spark.sources.reader import NOWHERE, corrupt_column, file_column, passed_on, reader
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import together, union
-from lakelogic_assets.spark.sources.widths import most_columns, refuse_endless_lines, schema_within
+from lakelogic_assets.spark.sources.widths import (
+    most_columns,
+    refuse_endless_elements,
+    refuse_endless_lines,
+    refuse_many_names,
+    schema_within,
+)
 from lakelogic_assets.spark.tables import fixed_prefix
 
 FORMATS: Final = {
@@ -112,7 +118,7 @@ def _read_listed(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]
 
 
 def _plain(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat], file_format: str) -> DataFrame:
-    settings = without_engine_options(chosen.options)
+    settings = passed_on(chosen.options, file_format)
     frames = []
     for paths in together([file.path for file in files]):
         frame = reader(spark, settings).format(file_format).load(paths)
@@ -129,12 +135,16 @@ def _read_xml(spark: SparkSession, chosen: FileSet, files: Sequence[FileStat]) -
     if not paths:
         return empty_frame(spark, chosen.positional)
     settings = {
-        **without_engine_options(chosen.options),
+        **passed_on(chosen.options, "xml"),
         "inferSchema": "false",
         "columnNameOfCorruptRecord": CORRUPT,
         "mode": "PERMISSIVE",
     }
     most = most_columns(chosen.options)
+    for file in files:
+        refuse_endless_elements(file)
+    if sum(file.size for file in files) > most:
+        refuse_many_names(spark, paths, most)
     return union([_read_xml_together(spark, settings, each, most) for each in together(paths)])
 
 
@@ -150,11 +160,10 @@ def _read_xml_together(spark: SparkSession, settings: Mapping[str, str], paths: 
 def _read_by_spark(spark: SparkSession, chosen: FileSet) -> DataFrame:
     """Files of an object store: Spark takes each format's columns as it finds them."""
     place = [file.path for file in chosen.remote] or chosen.path
-    settings = {**without_engine_options(chosen.options), "columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"}
-    spark_format = {"tsv": "csv", "jsonl": "json", "pdf": "binaryFile", **SHIPPED_READERS}.get(
-        chosen.format, chosen.format
-    )
-    made = spark.read.format(spark_format).options(**settings)
+    spark_format = {"tsv": "csv", "jsonl": "json", "pdf": "binaryFile"}.get(chosen.format, chosen.format)
+    given = passed_on(chosen.options, spark_format)
+    made = spark.read.format(SHIPPED_READERS.get(spark_format, spark_format)).options(**given)
+    made = made.options(columnNameOfCorruptRecord=CORRUPT, mode="PERMISSIVE")
     if spark_format == "csv":
         dialect = Dialect(chosen.options, "\t" if chosen.format == "tsv" else ",")
         # With the header enforced a file whose columns stand in another order fails instead of swapping values.

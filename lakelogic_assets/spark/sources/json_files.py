@@ -22,8 +22,8 @@ from lakelogic_assets.spark.sources.reader import (
     corrupt_column,
     file_column,
     flag,
+    passed_on,
     reader,
-    without_engine_options,
 )
 from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, FileStat
 from lakelogic_assets.spark.sources.unions import Folders, folders_of, refuse_doubles, union
@@ -158,7 +158,7 @@ def _read_group(
     spark: SparkSession, group: _Group, paths: list[str], options: Mapping[str, str], wanted: T.StructType | None
 ) -> DataFrame:
     settings = {
-        **without_engine_options(options),
+        **passed_on(options, "json"),
         "multiLine": str(group.multiline).lower(),
         "columnNameOfCorruptRecord": CORRUPT,
         "mode": "PERMISSIVE",

@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from lakelogic_assets import names
 from lakelogic_assets.contract.document import Contract
+from lakelogic_assets.contract.reader_options import FILE_TYPES
 from lakelogic_assets.contract.source import Source
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark import parquet_table
@@ -31,14 +32,13 @@ from lakelogic_assets.spark.sources.snapshot import CORRUPT, SOURCE_PATH, Bounda
 from lakelogic_assets.spark.tables import Lakehouse, is_uri
 from lakelogic_assets.spark.windows import rows_of_window
 
-_FILE_TYPES = frozenset("landing file files local parquet csv json s3 gcs adls azure abfss delta table".split())
 _HIDDEN = (SOURCE_PATH, CORRUPT)
 
 
 def read_source(scope: Scope, boundary: Boundary) -> SourceRead:
     """The rows of the contract's source within the boundary; nothing is computed yet."""
     source = scope.contract.source
-    if source and source.type is not None and source.type not in _FILE_TYPES:
+    if source and source.type is not None and source.type not in FILE_TYPES:
         raise SourceError(
             f"{scope.contract.table} reads from `{source.type}`, which is not supported: land it as files."
         )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
+from lakelogic_assets.contract.reader_options import LOSING, is_passed, leads_away
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.identifiers import column
 from lakelogic_assets.spark.sources.snapshot import CORRUPT
@@ -16,23 +17,20 @@ from lakelogic_assets.spark.sources.unions import Folders
 
 _LONGEST_PATH: Final = 1 << 20
 NOWHERE: Final = "__ll_nowhere"
-_LOSING: Final = {
-    "ignorecorruptfiles": "rows of damaged files would be lost",
-    "ignoremissingfiles": "rows of vanished files would be lost",
-    "samplingratio": "columns of rows outside of the sample would be lost",
-}
 _OURS: Final = frozenset(
-    "header sep delimiter quote escape encoding charset multiline enforceschema inferschema mode path paths "
-    "columnnameofcorruptrecord recursivefilelookup pathglobfilter basepath schema __globpaths__".split()
+    "header sep delimiter quote escape encoding charset multiline enforceschema inferschema mode"
+    " columnnameofcorruptrecord recursivefilelookup".split()
 )
 _NEEDS_DECODING = re.compile(r"[^A-Za-z0-9_./=,@!$&'()*+;~:-]")
 
 
 def option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Reader options as Spark wants them; those that would lose rows are refused."""
+    """Reader options as Spark wants them; those that would lose rows or look elsewhere are refused."""
     texts = {}
     for name, value in (options or {}).items():
-        reason = _LOSING.get(name.casefold())
+        if leads_away(name):
+            raise SourceError(f"The reader option `{name}` is not allowed: it leads away from the source's own files.")
+        reason = LOSING.get(name.casefold())
         if reason and str(value).casefold() not in ("false", "1", "1.0"):
             raise SourceError(f"The reader option `{name}` is not allowed: {reason}.")
         if name.casefold() == "mode" and str(value).upper() == "DROPMALFORMED":
@@ -42,9 +40,11 @@ def option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
     return texts
 
 
-def without_engine_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that are passed on as they are; the others are read and set here."""
-    return {name: value for name, value in options.items() if name.casefold() not in _OURS}
+def passed_on(options: Mapping[str, str], file_format: str) -> dict[str, str]:
+    """The options that Spark's reader of a format gets as they are; others are read and set here, or by nobody."""
+    return {
+        name: value for name, value in options.items() if is_passed(name, file_format) and name.casefold() not in _OURS
+    }
 
 
 def flag(options: Mapping[str, str], name: str) -> bool | None:

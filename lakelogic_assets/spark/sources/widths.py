@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 from pyspark.sql import types as T  # noqa: N812
 
@@ -52,6 +52,18 @@ def refuse_many_keys(lines: DataFrame, paths: Sequence[str], most: int) -> None:
     refuse_too_wide(keys.count(), _named(paths), most)
 
 
+def refuse_many_names(spark: SparkSession, paths: Sequence[str], most: int) -> None:
+    """The same for the elements and attributes of XML, which Spark would make columns of before it is asked."""
+    # Cut at every tag, so that no piece is longer than what stands between two of them.
+    tags = spark.read.option("lineSep", "<").option("__globPaths__", "false").text(list(paths))
+    inside = F.substring_index("value", ">", 1)
+    named = F.array(F.regexp_extract(inside, r"^([^\s/?!]+)", 1))
+    said = F.regexp_extract_all(inside, F.lit(r"\s([^\s=]+)\s*="), F.lit(1))
+    attributes = F.transform(said, lambda name: F.concat(F.lit("_"), name))
+    names = tags.select(F.explode(F.concat(named, attributes)).alias("name")).where("name <> ''").distinct()
+    refuse_too_wide(names.count(), _named(paths), most)
+
+
 def schema_within(frame: DataFrame, paths: Sequence[str], most: int) -> T.StructType:
     """The schema that Spark found in files, counted before Python builds an object for each of its fields."""
     said = driver_of(frame.sparkSession).schema_json(frame)
@@ -74,6 +86,14 @@ def refuse_endless_lines(file: FileStat) -> None:
         _refuse_if(_found(lambda content: _has_gap(content, file.size), file.path), file.path)
 
 
+def refuse_endless_elements(file: FileStat) -> None:
+    """The same for XML, where a line means nothing: no tag for longer than any record is."""
+    is_long = file.size > LONGEST_RECORD or Path(file.path).suffix in _UNPACKED_HERE
+    if is_long and _found(lambda content: _runs_on(content, b"<"), file.path):
+        message = f"{file.path} has more than {LONGEST_RECORD:,} bytes without a tag, which no value has."
+        raise SourceError(message, file.path)
+
+
 def _found(look: Callable[[IO[bytes]], bool], path: str) -> bool:
     try:
         with opened(path) as content:
@@ -88,11 +108,11 @@ def _refuse_if(is_endless: bool, path: str) -> None:
         raise SourceError(message, path)
 
 
-def _runs_on(content: IO[bytes]) -> bool:
-    """Whether a stream goes on for too long without a line end."""
+def _runs_on(content: IO[bytes], ends: bytes = b"\n\r") -> bool:
+    """Whether a stream goes on for too long without a line end, or whatever else ends a piece of it."""
     length = 0
     while chunk := content.read(_CHUNK):
-        first, last = _first_end(chunk), _last_end(chunk)
+        first, last = _first_end(chunk, ends), _last_end(chunk, ends)
         if length + (len(chunk) if first < 0 else first) > LONGEST_RECORD:
             return True
         length = length + len(chunk) if last < 0 else len(chunk) - last - 1
@@ -121,10 +141,9 @@ def _last_end_before(content: IO[bytes], start: int, stop: int) -> int | None:
     return None
 
 
-def _first_end(chunk: bytes) -> int:
-    ends = [at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0]
-    return min(ends, default=-1)
+def _first_end(chunk: bytes, ends: bytes = b"\n\r") -> int:
+    return min((at for end in ends if (at := chunk.find(end)) >= 0), default=-1)
 
 
-def _last_end(chunk: bytes) -> int:
-    return max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+def _last_end(chunk: bytes, ends: bytes = b"\n\r") -> int:
+    return max(chunk.rfind(end) for end in ends)
