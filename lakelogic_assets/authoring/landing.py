@@ -178,7 +178,7 @@ class LandingPlan:
 
     def _is_daily(self, key: Key, feed: Feed) -> bool:
         landing = self._landings[key]
-        return landing.single is None and (landing.day_format is not None or feed.is_dated)
+        return landing.single is None and (landing.day_format is not None or feed.says_day)
 
     def _only_day(self, key: Key, feeds: Mapping[Key, Feed]) -> int | None:
         feed = feeds[key]

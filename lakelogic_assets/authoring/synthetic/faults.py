@@ -25,6 +25,7 @@ from lakelogic_assets.plan.synthetic import (
     Feed,
     Number,
     Operation,
+    Reference,
     Serial,
     Stage,
     fitted,
@@ -249,7 +250,7 @@ def _reaches(comparison: Comparison, traced: Trace) -> bool:
 
 def _listed(column: ColumnPlan) -> tuple[Any, ...]:
     match column.strategy:
-        case Choice(values) | Stage(values):
+        case Choice(values) | Stage(values) | Reference(otherwise=Choice(values)):
             return tuple(dict.fromkeys(values))
         case Operation(script):
             return tuple(dict.fromkeys(script))

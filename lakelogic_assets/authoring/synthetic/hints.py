@@ -46,7 +46,7 @@ _DELIVERY_TEXT = re.compile(r"\bfolder\b|\bday of (the |each )?(delivery|export|
 IDENTIFIER = re.compile(r"(\A|_)(id|no|nr|number|key|code|sku|ref|reference)\Z", re.I)
 """Names of columns that tell things apart."""
 _BIRTH = re.compile(r"birth|dob\b", re.I)
-_FUTURE = re.compile(r"expir|valid_(to|until)|due|end_date|maturity", re.I)
+_FUTURE = re.compile(r"expir|valid_(to|until)|due|end_date|maturity|sunset|retire", re.I)
 _STATUS = re.compile(r"status|state|stage|phase", re.I)
 _MOMENT_NAME = re.compile(r"(_at|_ts|_time|timestamp|datetime)\Z", re.I)
 _DATE_NAME = re.compile(r"(\A|_)(date|day|dob)(_|\Z)|_on\Z", re.I)
