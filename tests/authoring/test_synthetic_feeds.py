@@ -225,3 +225,32 @@ def test_a_value_that_a_rule_puts_above_another_is_above_it(spark: SparkSession,
     for row in rows_of(spark, feeds, "silver_a"):
         assert row["valid_from"] < row["valid_to"]
         assert row["net"] <= row["gross"]
+
+
+def test_a_place_on_the_map_that_is_kept_as_text_is_a_number(spark: SparkSession, tmp_path: Path) -> None:
+    heading = {"name": "heading", "description": "Heading in degrees (0-360)"}
+    feeds = feeds_of(tmp_path, landing("bronze_pings", {"name": "id"}, {"name": "gps_lat"}, {"name": "lng"}, heading))
+    for row in rows_of(spark, feeds, "bronze_pings"):
+        assert 36 <= float(row["gps_lat"]) <= 60
+        assert -9 <= float(row["lng"]) <= 24
+        assert 0 <= int(row["heading"]) <= 360
+
+
+def test_what_a_rule_cannot_do_without_is_there_whatever_a_description_says(tmp_path: Path) -> None:
+    described = [{"name": name, "type": "int", "description": "A size (nullable)"} for name in ("width", "height")]
+    rules = [{"name": "wide", "sql": "width >= 0"}, {"name": "high", "sql": "height IS NULL OR height >= 0"}]
+    feeds = feeds_of(tmp_path, landing("silver_a", {"name": "id"}, *described, quality={"row_rules": rules}))
+    assert {column.name: column.empty > 0 for column in feeds["silver_a"].columns} == {
+        "id": False, "width": False, "height": True,
+    }  # fmt: skip
+
+
+def test_an_expression_that_any_text_matches_leaves_a_name_a_name(tmp_path: Path) -> None:
+    rules = [
+        {"regex_match": {"field": field, "pattern": pattern}}
+        for field, pattern in (("full_name", ".+"), ("customer_name", "^[A-Z]{3}$"))
+    ]
+    fields = ({"name": "id"}, {"name": "full_name"}, {"name": "customer_name"})
+    (feed,) = feeds_of(tmp_path, landing("silver_a", *fields, quality={"row_rules": rules})).values()
+    assert feed.by_name["full_name"].strategy == Pooled("person")
+    assert isinstance(feed.by_name["customer_name"].strategy, Choice)

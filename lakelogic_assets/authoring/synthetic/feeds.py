@@ -25,7 +25,7 @@ from lakelogic_assets.authoring.synthetic.hints import (
 from lakelogic_assets.authoring.synthetic.history import kept_in_history
 from lakelogic_assets.authoring.synthetic.regexes import places
 from lakelogic_assets.authoring.synthetic.relating import Draft, related
-from lakelogic_assets.authoring.synthetic.rules import demands_on_file
+from lakelogic_assets.authoring.synthetic.rules import always_filled, demands_on_file
 from lakelogic_assets.authoring.synthetic.stages import staged
 from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
 from lakelogic_assets.contract import transformations as ops
@@ -92,11 +92,13 @@ def _draft(registry: Registry, contract: Contract, tracked: frozenset[str] | Non
     strategies |= _key_strategies(key, fields, strategies, has_days=kind != "entities")
     if operation is not None:
         strategies[operation[0]] = operation[1]
+    filled = frozenset((*key, *always_filled(registry, contract)))
     has_lines = any(isinstance(each, Ordinal) for each in strategies.values())
     late = max((days_late(field.hints.description) for field in fields.values()), default=0)
+    tracked_columns = (tracked or frozenset()) - {*key}
     columns = [
         replace(
-            _column(field, strategies[name], kind, is_key=name in key, is_tracked=name in (tracked or ())),
+            _column(field, strategies[name], kind, is_filled=name in filled, is_tracked=name in tracked_columns),
             of_parent=has_lines and _is_of_parent(name, strategies[name]),
         )
         for name, field in fields.items()
@@ -306,15 +308,15 @@ def _follow(low: Strategy, high: Strategy) -> bool:
     return both and low.anchor == high.anchor and low.rank < high.rank  # type: ignore[union-attr]
 
 
-def _column(field: _Field, strategy: Strategy, kind: Kind, *, is_key: bool, is_tracked: bool) -> ColumnPlan:
+def _column(field: _Field, strategy: Strategy, kind: Kind, *, is_filled: bool, is_tracked: bool) -> ColumnPlan:
     hints = field.hints
-    is_bound = is_key or field.definition.required or hints.is_required or isinstance(strategy, Operation)
+    is_bound = is_filled or field.definition.required or hints.is_required or isinstance(strategy, Operation)
     return ColumnPlan(
         name=hints.name,
         type=hints.type,
         strategy=strategy,
         empty=0.0 if is_bound else empty_share(hints.description),
-        changes=kind != "events" and (_may_change(strategy, hints) or (is_tracked and not is_key)),
+        changes=kind != "events" and (_may_change(strategy, hints) or is_tracked),
         max_length=hints.max_length,
     )
 
