@@ -103,6 +103,16 @@ def test_of_several_feeds_with_a_key_of_the_name_the_description_chooses(tmp_pat
     assert strategy(feeds, "bronze_calls", "rider_id") == Pattern("RIDER-########")
 
 
+def test_a_key_that_is_declared_counts_before_one_that_is_guessed(tmp_path: Path) -> None:
+    feeds = feeds_of(
+        tmp_path,
+        RIDERS | {"primary_key": ["rider_id"]},
+        landing("bronze_sessions", {"name": "rider_id"}, {"name": "length", "type": "int"}, TIME),
+        landing("bronze_trips", {"name": "trip_id"}, {"name": "rider_id"}, TIME),
+    )
+    assert leads_to(strategy(feeds, "bronze_trips", "rider_id")) == ("bronze_riders", "rider_id")
+
+
 def test_two_feeds_may_name_each_others_keys(spark: SparkSession, tmp_path: Path) -> None:
     feeds = feeds_of(
         tmp_path,

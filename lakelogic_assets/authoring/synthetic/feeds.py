@@ -69,6 +69,16 @@ class _Field:
     hints: Hints
 
 
+@dataclass(frozen=True)
+class _Key:
+    """The columns that tell rows apart on one day."""
+
+    columns: tuple[str, ...]
+    is_whole: bool = True
+    """Whether they do so on all days."""
+    is_guess: bool = False
+
+
 def plan_feeds(registry: Registry, contracts: Sequence[Contract]) -> dict[tuple[str, ...], Feed]:
     """A feed for every contract; a reference leads to another of them, or falls back on made-up ids."""
     history = kept_in_history(registry)
@@ -85,7 +95,8 @@ def _draft(registry: Registry, contract: Contract, tracked: frozenset[str] | Non
     asked = demands_on_file(registry, contract)
     fields = dict(_file_fields(registry, contract, asked))
     operation = _operation(registry, contract, fields)
-    key, is_whole = _key(registry, contract, fields)
+    found = _key(registry, contract, fields)
+    key = found.columns
     kind = _kind(contract, operation, fields, has_history=tracked is not None)
     strategies = {name: strategy_for(field.hints, kind) for name, field in fields.items()}
     strategies |= dict(_references(registry, contract, fields, strategies))
@@ -108,8 +119,8 @@ def _draft(registry: Registry, contract: Contract, tracked: frozenset[str] | Non
     recurring = kind == "entities" and tracked is not None
     feed = Feed(contract.key, kind, key, ranked, late if kind == "events" else 0, orders, recurring)
     hints = {name: field.hints for name, field in fields.items()}
-    owned = key[0] if is_whole and len(key) == 1 else None
-    return Draft(contract, feed, hints, frozenset(_unique(registry, contract)), owned)
+    owned = key[0] if found.is_whole and len(key) == 1 else None
+    return Draft(contract, feed, hints, frozenset(_unique(registry, contract)), owned, found.is_guess)
 
 
 def _file_fields(registry: Registry, contract: Contract, asked: Sequence[Comparison]) -> Iterator[tuple[str, _Field]]:
@@ -181,20 +192,17 @@ def _unique(registry: Registry, contract: Contract) -> Iterator[str]:
                 yield found.column
 
 
-def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -> tuple[tuple[str, ...], bool]:
-    """The columns that tell rows apart on one day, and whether they do so on all days.
-
-    Times and what the file does not hold are left out.
-    """
+def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -> _Key:
+    """What tells rows apart; times and what the file does not hold are left out."""
     for judge in judges(registry, contract):
         for said in (judge.natural_key, judge.merge_key, deduplicated_by(judge), judge.model.grain_key):
             traced = [trace_to_file(judge, contract, name) for name in said]
             found = [each.column for each in traced if each and each.column in fields]
             key = tuple(name for name in dict.fromkeys(found) if not is_time(fields[name].hints))
             if key:
-                return key, len(key) == len(said)
+                return _Key(key, is_whole=len(key) == len(said))
     guess = (name for name, field in fields.items() if IDENTIFIER.search(name) and not field.definition.foreign_key)
-    return tuple(name for name in [next(guess, None)] if name), True
+    return _Key(tuple(name for name in [next(guess, None)] if name), is_guess=True)
 
 
 def deduplicated_by(contract: Contract) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ class Draft:
     """Columns that a rule wants to be unique."""
     owned: str | None = None
     """The one column that tells things apart, where nothing else does, not even a day."""
+    is_guess: bool = False
+    """Whether nobody declares it."""
 
     @property
     def owns(self) -> str | None:
@@ -125,7 +127,8 @@ class _Parents:
         named = self._by_name.get(snake(name), []) if told or _has_stem(name) else []
         if told:
             named = [each for each in named or self._owners if _is_called(each.contract.table, told)] or named
-        return next(iter(found), None) if len(found := _nearest(draft, named)) == 1 else None
+        found = _nearest(draft, [each for each in named if not each.is_guess] or named)
+        return found[0] if len(found) == 1 else None
 
 
 def _has_stem(name: str) -> bool:
