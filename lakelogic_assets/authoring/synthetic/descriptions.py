@@ -12,7 +12,8 @@ _FORMAT = re.compile(r"\bformat:\s*(.+?)\s*(?:\.(?=\s|\Z)|\Z)", re.I | re.S)
 _DATE = re.compile(r"yyyy-mm-dd(?P<time>[t ]hh:mm(:ss)?)?", re.I)
 _YEARS = re.compile(r"\b(\d{4})(?:-(\d\d)-(\d\d))?(?:\s*(?:to|until|-|–|\.\.)\s*(\d{4})(?:-(\d\d)-(\d\d))?)?")  # noqa: RUF001
 _EMPTY = re.compile(
-    r"\b(empty|null|missing|blank|left out)\s+(when|if|unless|for)\b|\boptional\b|\bnullable\b|\bmay be (null|empty)\b",
+    r"\b(empty|null|missing|blank|left out)\s+(when|if|unless|for)\b|\boptional\b"
+    r"|(?<!not )\bnullable\b|\b(may|can) be (null|empty)\b",
     re.I,
 )
 _PARENT = re.compile(r"\b(?:FK|foreign key) (?:in)?to (?:(?:the|a|an|its) )?(\w+(?: \w+){0,2})", re.I)
