@@ -89,8 +89,8 @@ class Judged:
     def left_alone(self) -> dict[str, str]:
         """Rules that no row was made to break → why."""
         told = {rule: why for rules in self.made.unbroken_rules.values() for rule, why in rules.items()}
-        far = "its rows come from other tables that were judged already, or from files that nobody makes"
-        return {rule: told.get(rule, far) for rule in self.rules if rule not in self.asked}
+        nobody = "its rows come from files that nobody makes"
+        return {rule: told.get(rule, nobody) for rule in self.rules if rule not in self.asked}
 
     def broken(self, table: str) -> int:
         """How many rows were made to be held back by this table: by an error of a row, not by a warning."""

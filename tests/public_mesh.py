@@ -207,7 +207,7 @@ def on_broken_data(mesh: Mesh, record: Record, options: argparse.Namespace) -> N
     casts = Counter({t: sum(SCHEMA in str(row[ERRORS_COLUMN]) for row in rows) for t, rows in bad.items()})
     found = f"{casts.total()} rows in {len(+casts)} tables"
     record.promise("values that cannot be cast are quarantined", [] if casts.total() else ["there is none"], found)
-    _judge_history(mesh, record)
+    _judge_history(mesh, record, made)
     strange = [
         Path(place).name
         for c in mesh.contracts
@@ -233,9 +233,10 @@ def _judge_rule(mesh: Mesh, record: Record, bad: dict[str, list[dict[str, Any]]]
     )
 
 
-def _judge_history(mesh: Mesh, record: Record) -> None:
-    """Each key has one version that counts; and what was made has changed something somewhere."""
-    wrong, seen, over_at_all = [], [], 0
+def _judge_history(mesh: Mesh, record: Record, made: dict[str, Any]) -> None:
+    """Each key has one version that counts; and each table that later days brought news for has versions that are over."""
+    wrong, seen = [], []
+    again = {each["asset"] for each in made["contracts"] if any(file["state"] == "written" for file in each["files"])}
     for contract in mesh.contracts:
         if contract.scd2 is None:
             continue
@@ -244,12 +245,13 @@ def _judge_history(mesh: Mesh, record: Record) -> None:
         rows = mesh.rows(mesh.workspace.destination(contract).target)
         current = Counter(tuple(row[name] for name in names) for row in rows if row[flag])
         keys = {tuple(row[name] for name in names) for row in rows}
-        over_at_all += len(rows) - current.total()
-        seen.append(f"{contract.table}: {current.total()} current, {len(rows) - current.total()} over")
+        over = len(rows) - current.total()
+        seen.append(f"{contract.table}: {current.total()} current, {over} over")
         if current.total() != len(keys) or len(current) != len(keys):
             wrong.append(f"{contract.table} has {len(keys)} keys and {current.total()} current versions")
-    if seen and not over_at_all:
-        wrong.append(f"no version is over: {', '.join(seen)}")
+        news = again & {"/".join(key) for key in mesh.registry.graph.around({contract.key}, up=True)}
+        if news and not over:
+            wrong.append(f"no version of {contract.table} is over after more days of {', '.join(sorted(news))}")
     record.promise("scd2 tables have history", wrong, ", ".join(seen))
 
 

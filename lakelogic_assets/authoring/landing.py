@@ -15,6 +15,7 @@ from lakelogic_assets.authoring.landing_layout import Landing, NoLandingError, l
 from lakelogic_assets.authoring.landing_report import LandedFile, LandingReport, Skipped, State
 from lakelogic_assets.authoring.made_files import MadeFiles
 from lakelogic_assets.authoring.synthetic.edges import plan_edges
+from lakelogic_assets.authoring.synthetic.far_rules import far_rules
 from lakelogic_assets.authoring.synthetic.faults import plan_breaker
 from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
 from lakelogic_assets.authoring.synthetic.sizes import Wish, hour_of, plan_sizes
@@ -138,6 +139,7 @@ class LandingPlan:
             )
             for key in _parents_first(feeds)
         }
+        self._far = far_rules(registry, self._chosen) if request.invalid else {}
 
     def land(self, spark: SparkSession | None = None) -> LandingReport:
         """Write all files."""
@@ -178,7 +180,7 @@ class LandingPlan:
 
     def _is_daily(self, key: Key, feed: Feed) -> bool:
         landing = self._landings[key]
-        return landing.single is None and (landing.day_format is not None or feed.is_dated)
+        return landing.single is None and (landing.day_format is not None or feed.says_day)
 
     def _only_day(self, key: Key, feeds: Mapping[Key, Feed]) -> int | None:
         feed = feeds[key]
@@ -203,7 +205,7 @@ class LandingPlan:
         ]
         only = self._request.only
         skipped = [each for each in self._skipped if only is None or each.contract in only]
-        unbroken = {key: self._breakers[key].unbroken for key in chosen}
+        unbroken = {**{key: self._breakers[key].unbroken for key in chosen}, **self._far}
         return LandingReport(tuple(files), (*skipped, *late), unbroken)
 
     def _land(self, key: Key, windows: Sequence[_Window], spark: SparkSession | None) -> list[LandedFile]:

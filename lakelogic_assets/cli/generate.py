@@ -108,6 +108,9 @@ def _print(report: LandingReport, *, invalid: bool) -> None:
         say(f"{'/'.join(key)}: {rows}{broken}{strange}, below {shown_path(_folder(files))}")
         if invalid:
             _print_rules(report, key)
+    for key in _without_files(report) if invalid else ():
+        say(f"{'/'.join(key)}: reads no files of its own")
+        _print_rules(report, key)
     name_kept(report)
     for each in report.skipped:
         when = f" on {each.day}" if each.day else ""
@@ -125,6 +128,12 @@ def _print_rules(report: LandingReport, key: Key) -> None:
         say(f"    breaks {rule}: {counted(number, 'row')}")
     for rule, why in report.unbroken_rules.get(key, {}).items():
         say(f"    leaves {rule} alone: {why}")
+
+
+def _without_files(report: LandingReport) -> list[Key]:
+    """Contracts with rules that are told of though nothing was made for them."""
+    landed = {file.contract for file in report.files}
+    return [key for key, rules in report.unbroken_rules.items() if rules and key not in landed]
 
 
 def _folder(files: Sequence[LandedFile]) -> Path:
@@ -148,8 +157,9 @@ def _as_dict(report: LandingReport) -> dict[str, Any]:
                 "files": [{"path": str(f.path), "day": f.day, "rows": f.rows, "state": f.state} for f in files],
             }
         )
+    far = {"/".join(key): dict(report.unbroken_rules[key]) for key in _without_files(report)}
     skipped = [{"asset": "/".join(each.contract), "day": each.day, "why": each.why} for each in report.skipped]
-    return {"contracts": contracts, "skipped": skipped}
+    return {"contracts": contracts, "left_alone": far, "skipped": skipped}
 
 
 def _share(text: str) -> float:

@@ -128,6 +128,8 @@ class Reference:
     contract: tuple[str, ...]
     column: str
     otherwise: Strategy
+    beside: Literal["first", "last"] | None = None
+    """Of the row at the same place of the day, counted from the first or the last, instead of from any row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,10 @@ class Feed:
     columns: tuple[ColumnPlan, ...]
     days_late: int = 0
     orders: tuple[Order, ...] = ()
+    recurring: bool = False
+    """Whether its rows change from day to day, even where no column says on which day they came."""
+    share: float = 1.0
+    """Its rows for each row that was asked for."""
 
     @property
     def by_name(self) -> dict[str, ColumnPlan]:
@@ -203,9 +209,14 @@ class Feed:
         return next((each.strategy for each in self.columns if isinstance(each.strategy, Ordinal)), None)
 
     @property
-    def is_dated(self) -> bool:
-        """Whether its rows say on which day they came; otherwise one file is all there ever is."""
+    def says_day(self) -> bool:
+        """Whether its rows say on which day they came; otherwise there is one file, which the next day replaces."""
         return any(isinstance(each.strategy, OnDay) for each in self.columns)
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the file of one day differs from that of another."""
+        return self.recurring or self.says_day
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.contract.rules import row_rules
 from lakelogic_assets.project import Project, shipped_example
 from tests.public_data import Judged, judge, judge_sound
+from tests.spark.mesh_quirks import write_quirks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,6 +74,25 @@ def test_every_rule_is_broken_or_named_with_a_reason(judged: Judged) -> None:
         rules = {f"{contract.table}: {rule.name}" for rule in row_rules(contract)}
         assert rules <= named | judged.asked.keys()
     assert not named & judged.asked.keys()
+
+
+def test_rules_behind_other_tables_are_named_too(judged: Judged) -> None:
+    far = "its rows come from other tables that were judged already"
+    assert judged.left_alone["gold_fact_sales: net_within_gross"] == far
+    landed = {file.contract for file in judged.made.files}
+    behind = judged.registry.graph.around(landed, down=True)
+    tables = {key[-1] for key in behind if judged.registry.contracts[key].place.enabled}
+    named = {rule for why in judged.made.unbroken_rules.values() for rule in why} | judged.asked.keys()
+    assert {rule for rule in judged.rules if rule.partition(":")[0] in tables} <= named
+
+
+def test_what_other_meshes_do_is_made_and_judged_as_well(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKELOGIC_VAR_LAKE", str(tmp_path / "lake"))
+    found = judge(Project(write_quirks(tmp_path / "mesh"), "local_spark"), spark, rows=30)
+    assert (found.not_run, found.let_through, found.misjudged) == ({}, {}, {})
+    assert {"silver_ads_spend: positive_spend", "gold_internal_dim_country: Type Mismatch"} <= found.asked.keys()
 
 
 def test_several_days_share_the_ways_to_break_rows(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -126,6 +126,24 @@ def test_files_are_found_again_where_the_contract_stands_beside_them(tmp_path: P
     assert {file.state for file in made(tmp_path).files} == {"unchanged"}
 
 
+def test_a_file_that_says_no_day_gives_way_to_that_of_the_next_day(tmp_path: Path) -> None:
+    fields = [{"name": "thing_id"}, {"name": "size", "accepted_values": ["s", "m", "l"]}]
+    write_contract(tmp_path, "bronze_things", {"path": "lake/things", "load_mode": "full"}, fields)
+    source = {"type": "table", "path": "table:bronze_things"}
+    scd2 = {"strategy": "scd2", "scd2": {"track_columns": ["size"]}}
+    write_contract(tmp_path, "dim_things", source, fields, primary_key=["thing_id"], materialization=scd2)
+    found = {}
+    for day in DAYS:
+        (file,) = made(tmp_path, rows=60, days=[day]).files
+        assert (file.path.name, file.state) == ("things_1.csv", "written")
+        rows = csv.DictReader(file.path.read_text().splitlines())
+        found[day] = {row["thing_id"]: row["size"] for row in rows}
+    first, second = found.values()
+    again = first.keys() & second.keys()
+    assert len(again) > 50
+    assert any(first[thing] != second[thing] for thing in again)
+
+
 def test_another_environment_may_read_elsewhere(tmp_path: Path) -> None:
     environments = {"test": {"path": "lake/for_tests", "format": "jsonl"}, "prod": {"path": "s3a://bucket/things"}}
     write_contract(tmp_path, "bronze_things", {"path": "lake/things"}, environments=environments)

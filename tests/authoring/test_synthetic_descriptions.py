@@ -9,6 +9,7 @@ import pytest
 from lakelogic_assets.authoring.synthetic.descriptions import (
     days_late,
     described_format,
+    described_parent,
     described_range,
     described_values,
     empty_share,
@@ -55,7 +56,16 @@ def test_a_list_of_words_and_nothing_else_is_a_list_of_values() -> None:
 
 def test_some_columns_are_empty_at_times() -> None:
     assert empty_share("Empty when no customer card was shown.") > 0
+    assert empty_share("Day the shop was closed (nullable)") > 0
+    assert empty_share("The trip, may be null before one is found") > 0
     assert empty_share("An empty shelf.") == 0
+    assert empty_share("Never null, not nullable.") == 0
+
+
+def test_a_foreign_key_in_words_names_a_table() -> None:
+    assert described_parent("FK to rider_profiles") == ("rider_profiles",)
+    assert described_parent("Foreign key to the parent charge.") == ("parent", "charge")
+    assert described_parent("Key of the rider") == ()
 
 
 def test_lateness_is_counted_in_days() -> None:

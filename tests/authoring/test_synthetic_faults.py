@@ -226,3 +226,14 @@ server: {mode: ingest, cast_to_string: true}
 def test_a_copy_breaks_no_rule_about_rows_that_a_program_makes(tmp_path: Path) -> None:
     mesh = load_project(Project(write_mesh(tmp_path), "local_spark"), {})
     assert not any("date_key_unique" in fault for fault in faults_of(mesh, "gold_calendar_dim_date"))
+
+
+def test_text_where_a_flag_belongs_is_a_type_mismatch(tmp_path: Path) -> None:
+    (tmp_path / "silver_things.yaml").write_text("""
+version: 1.0.0
+info: {title: Things, table_name: silver_things}
+model: {fields: [{name: thing_id, type: string}, {name: is_sold, type: boolean}]}
+source: {type: landing, path: lake/things, format: csv}
+""")
+    registry = load_project(Project(tmp_path), {})
+    assert "is_sold: unparsable (silver_things: Type Mismatch)" in faults_of(registry, "silver_things")

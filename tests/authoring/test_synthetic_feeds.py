@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from lakelogic_assets.authoring.synthetic.feeds import plan_feeds
-from lakelogic_assets.authoring.synthetic.sizes import Wish, plan_sizes
 from lakelogic_assets.contract.loading import load_project
 from lakelogic_assets.plan.synthetic import (
-    EPOCH,
-    Batch,
     Choice,
     Feed,
     Number,
@@ -30,50 +26,16 @@ from lakelogic_assets.plan.synthetic import (
     Within,
 )
 from lakelogic_assets.project import Project, shipped_example
-from lakelogic_assets.spark.synthetic.frame import FilePlace, Rows
-from lakelogic_assets.spark.synthetic.rendering import typed_columns
-from lakelogic_assets.spark.synthetic.values import Values
+from tests.authoring.made_feeds import DAY, feeds_of, landing, reading, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-DAY = date(2026, 2, 3)
 
 
 @pytest.fixture(scope="module")
 def example() -> dict[str, Feed]:
     registry = load_project(Project(shipped_example()), {})
     return {key[-1]: feed for key, feed in plan_feeds(registry, list(registry)).items()}
-
-
-def feeds_of(root: Path, *contracts: dict[str, Any]) -> dict[str, Feed]:
-    for contract in contracts:
-        table = contract["info"]["table_name"]
-        (root / f"{table}.yaml").write_text(yaml.safe_dump({"version": "1.0.0", **contract}, sort_keys=False))
-    registry = load_project(Project(root), {})
-    assert registry.errors == ()
-    files = [contract for contract in registry if not (contract.source and contract.source.is_table)]
-    return {key[-1]: feed for key, feed in plan_feeds(registry, files).items()}
-
-
-def landing(table: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
-    source = {"type": "landing", "path": f"lake/{table}", "format": "csv"}
-    return {"info": {"title": table, "table_name": table}, "model": {"fields": list(fields)}, "source": source, **more}
-
-
-def reading(table: str, upstream: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return landing(table, *fields, **more) | {"source": {"type": "table", "path": f"table:{upstream}"}}
-
-
-def rows_of(spark: SparkSession, feeds: dict[str, Feed], table: str, *, rows: int = 50) -> list[dict[str, Any]]:
-    by_key = {feed.asset: feed for feed in feeds.values()}
-    nothing: dict[tuple[str, ...], tuple[()]] = dict.fromkeys(by_key, ())
-    sizes = plan_sizes(by_key, Wish(rows, 0.0), nothing, nothing, frozenset(), dict.fromkeys(by_key, 1))
-    batches = {key: Batch(feed, sizes[key]) for key, feed in by_key.items()}
-    batch = batches[feeds[table].asset]
-    made = Rows(batch, Values(batches, 1, "en_US"), 1)
-    place = FilePlace((DAY - EPOCH).days, 0, 0, batch.size.rows)
-    return [row.asDict() for row in made.frame(spark, [place]).selectExpr(*typed_columns(made)).collect()]
 
 
 @pytest.mark.parametrize(
@@ -263,3 +225,32 @@ def test_a_value_that_a_rule_puts_above_another_is_above_it(spark: SparkSession,
     for row in rows_of(spark, feeds, "silver_a"):
         assert row["valid_from"] < row["valid_to"]
         assert row["net"] <= row["gross"]
+
+
+def test_a_place_on_the_map_that_is_kept_as_text_is_a_number(spark: SparkSession, tmp_path: Path) -> None:
+    heading = {"name": "heading", "description": "Heading in degrees (0-360)"}
+    feeds = feeds_of(tmp_path, landing("bronze_pings", {"name": "id"}, {"name": "gps_lat"}, {"name": "lng"}, heading))
+    for row in rows_of(spark, feeds, "bronze_pings"):
+        assert 36 <= float(row["gps_lat"]) <= 60
+        assert -9 <= float(row["lng"]) <= 24
+        assert 0 <= int(row["heading"]) <= 360
+
+
+def test_what_a_rule_cannot_do_without_is_there_whatever_a_description_says(tmp_path: Path) -> None:
+    described = [{"name": name, "type": "int", "description": "A size (nullable)"} for name in ("width", "height")]
+    rules = [{"name": "wide", "sql": "width >= 0"}, {"name": "high", "sql": "height IS NULL OR height >= 0"}]
+    feeds = feeds_of(tmp_path, landing("silver_a", {"name": "id"}, *described, quality={"row_rules": rules}))
+    assert {column.name: column.empty > 0 for column in feeds["silver_a"].columns} == {
+        "id": False, "width": False, "height": True,
+    }  # fmt: skip
+
+
+def test_an_expression_that_any_text_matches_leaves_a_name_a_name(tmp_path: Path) -> None:
+    rules = [
+        {"regex_match": {"field": field, "pattern": pattern}}
+        for field, pattern in (("full_name", ".+"), ("customer_name", "^[A-Z]{3}$"))
+    ]
+    fields = ({"name": "id"}, {"name": "full_name"}, {"name": "customer_name"})
+    (feed,) = feeds_of(tmp_path, landing("silver_a", *fields, quality={"row_rules": rules})).values()
+    assert feed.by_name["full_name"].strategy == Pooled("person")
+    assert isinstance(feed.by_name["customer_name"].strategy, Choice)

@@ -11,7 +11,12 @@ from lakelogic_assets.plan.synthetic import Pattern, Pool, Pooled, Strategy, Wit
 _FORMAT = re.compile(r"\bformat:\s*(.+?)\s*(?:\.(?=\s|\Z)|\Z)", re.I | re.S)
 _DATE = re.compile(r"yyyy-mm-dd(?P<time>[t ]hh:mm(:ss)?)?", re.I)
 _YEARS = re.compile(r"\b(\d{4})(?:-(\d\d)-(\d\d))?(?:\s*(?:to|until|-|–|\.\.)\s*(\d{4})(?:-(\d\d)-(\d\d))?)?")  # noqa: RUF001
-_EMPTY = re.compile(r"\b(empty|null|missing|blank|left out)\s+(when|if|unless|for)\b|\boptional\b", re.I)
+_EMPTY = re.compile(
+    r"\b(empty|null|missing|blank|left out)\s+(when|if|unless|for)\b|\boptional\b"
+    r"|(?<!not )\bnullable\b|\b(may|can) be (null|empty)\b",
+    re.I,
+)
+_PARENT = re.compile(r"\b(?:FK|foreign key) (?:in)?to (?:(?:the|a|an|its) )?(\w+(?: \w+){0,2})", re.I)
 _LATE = re.compile(r"\bup to (\w+) days? late\b", re.I)
 _RANGE = re.compile(r"\((-?\d+(?:\.\d+)?)\s*(?:-|–|to)\s*(-?\d+(?:\.\d+)?)\)")  # noqa: RUF001
 _LISTED = re.compile(r"(?:.*\()?\s*([\w-]+(?:, ?(?:or )?[\w-]+)+)\s*\)?\.?", re.S)
@@ -70,8 +75,14 @@ def described_values(description: str) -> tuple[str, ...]:
     return words if len(words) > 2 or "(" in description else ()
 
 
+def described_parent(description: str) -> tuple[str, ...]:
+    """`FK to rider_profiles`, `FK to parent charge`: the words that name a table; the last ones name it best."""
+    found = _PARENT.search(description)
+    return tuple(found[1].lower().split()) if found else ()
+
+
 def empty_share(description: str) -> float:
-    """`Empty when no card was shown.`"""
+    """`Empty when no card was shown.`, `Day it was closed (nullable)`"""
     return EMPTY_SHARE if _EMPTY.search(description) else 0.0
 
 

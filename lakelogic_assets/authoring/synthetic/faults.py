@@ -25,6 +25,7 @@ from lakelogic_assets.plan.synthetic import (
     Feed,
     Number,
     Operation,
+    Reference,
     Serial,
     Stage,
     fitted,
@@ -32,6 +33,7 @@ from lakelogic_assets.plan.synthetic import (
 
 _BAD_NUMBERS: Final = ("n/a", "12,5 EUR", "many")
 _BAD_DAYS: Final = ("2026-13-45", "not a date", "00.00.0000")
+_BAD_FLAGS: Final = ("perhaps", "2", "n/a")
 _SCHEMA: Final = "Type Mismatch"
 _HOURS_OF_A_DAY: Final = 24
 _TIMELY: Final = frozenset({">", ">=", "<", "<="})
@@ -223,10 +225,17 @@ class _Planner:
                 continue
             if {"map_values", "split", "explode"} & traced.steps or _computed_early(judge, field_.name):
                 continue
-            values = _BAD_NUMBERS if is_number(field_.spark_type) else _BAD_DAYS if field_.spark_type in TIMES else ()
+            values = _unreadable(field_.spark_type)
             if values and (traced.column, "unparsable") not in self._held_before:
                 most = len(values) if traced.column in self._told_apart else None
                 yield Fault("unparsable", (Change(traced.column, values),), (f"{judge.table}: {_SCHEMA}",), most)
+
+
+def _unreadable(spark_type: str) -> tuple[str, ...]:
+    """Texts that are no value of a type."""
+    if spark_type == "BOOLEAN":
+        return _BAD_FLAGS
+    return _BAD_NUMBERS if is_number(spark_type) else _BAD_DAYS if spark_type in TIMES else ()
 
 
 def _how(comparison: Comparison) -> str:
@@ -249,7 +258,7 @@ def _reaches(comparison: Comparison, traced: Trace) -> bool:
 
 def _listed(column: ColumnPlan) -> tuple[Any, ...]:
     match column.strategy:
-        case Choice(values) | Stage(values):
+        case Choice(values) | Stage(values) | Reference(otherwise=Choice(values)):
             return tuple(dict.fromkeys(values))
         case Operation(script):
             return tuple(dict.fromkeys(script))

@@ -22,13 +22,18 @@ from lakelogic_assets.authoring.synthetic.hints import (
     serial_pattern,
     strategy_for,
 )
+from lakelogic_assets.authoring.synthetic.history import kept_in_history
 from lakelogic_assets.authoring.synthetic.regexes import places
-from lakelogic_assets.authoring.synthetic.rules import demands_on_file
+from lakelogic_assets.authoring.synthetic.relating import Draft, related
+from lakelogic_assets.authoring.synthetic.rules import always_filled, demands_on_file
+from lakelogic_assets.authoring.synthetic.stages import staged
 from lakelogic_assets.authoring.synthetic.tracing import judges, origin, trace, trace_to_file
 from lakelogic_assets.contract import transformations as ops
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.contract.model import FieldDefinition
+from lakelogic_assets.contract.quality import Unique
 from lakelogic_assets.contract.registry import Registry
+from lakelogic_assets.contract.rules import dataset_rules
 from lakelogic_assets.plan.synthetic import (
     CODES,
     Choice,
@@ -64,39 +69,58 @@ class _Field:
     hints: Hints
 
 
+@dataclass(frozen=True)
+class _Key:
+    """The columns that tell rows apart on one day."""
+
+    columns: tuple[str, ...]
+    is_whole: bool = True
+    """Whether they do so on all days."""
+    is_guess: bool = False
+
+
 def plan_feeds(registry: Registry, contracts: Sequence[Contract]) -> dict[tuple[str, ...], Feed]:
     """A feed for every contract; a reference leads to another of them, or falls back on made-up ids."""
-    feeds = {contract.key: plan_feed(registry, contract) for contract in contracts}
+    history = kept_in_history(registry)
+    drafts = [_draft(registry, contract, history.get(contract.key)) for contract in contracts]
+    feeds = {draft.feed.asset: draft.feed for draft in staged(related(drafts))}
     return {
         key: replace(feed, columns=tuple(_with_reference(column, feed, feeds) for column in feed.columns))
         for key, feed in feeds.items()
     }
 
 
-def plan_feed(registry: Registry, contract: Contract) -> Feed:
-    """What the files of one contract hold, its references not yet checked against other feeds."""
+def _draft(registry: Registry, contract: Contract, tracked: frozenset[str] | None) -> Draft:
+    """What the files of one contract hold; `tracked` are the columns whose versions are kept, if any are."""
     asked = demands_on_file(registry, contract)
     fields = dict(_file_fields(registry, contract, asked))
     operation = _operation(registry, contract, fields)
-    key = _key(registry, contract, fields)
-    kind = _kind(operation, fields)
+    found = _key(registry, contract, fields)
+    key = found.columns
+    kind = _kind(contract, operation, fields, has_history=tracked is not None)
     strategies = {name: strategy_for(field.hints, kind) for name, field in fields.items()}
     strategies |= dict(_references(registry, contract, fields, strategies))
     strategies |= _key_strategies(key, fields, strategies, has_days=kind != "entities")
     if operation is not None:
         strategies[operation[0]] = operation[1]
+    filled = frozenset((*key, *always_filled(registry, contract)))
     has_lines = any(isinstance(each, Ordinal) for each in strategies.values())
     late = max((days_late(field.hints.description) for field in fields.values()), default=0)
+    tracked_columns = (tracked or frozenset()) - {*key}
     columns = [
         replace(
-            _column(field, strategies[name], kind, is_key=name in key),
+            _column(field, strategies[name], kind, is_filled=name in filled, is_tracked=name in tracked_columns),
             of_parent=has_lines and _is_of_parent(name, strategies[name]),
         )
         for name, field in fields.items()
     ]
     ranked = tuple(_ranked(columns))
     orders = tuple(_orders(asked, {column.name: column for column in ranked}))
-    return Feed(contract.key, kind, key, ranked, late if kind == "events" else 0, orders)
+    recurring = kind == "entities" and tracked is not None
+    feed = Feed(contract.key, kind, key, ranked, late if kind == "events" else 0, orders, recurring)
+    hints = {name: field.hints for name, field in fields.items()}
+    owned = key[0] if found.is_whole and len(key) == 1 else None
+    return Draft(contract, feed, hints, frozenset(_unique(registry, contract)), owned, found.is_guess)
 
 
 def _file_fields(registry: Registry, contract: Contract, asked: Sequence[Comparison]) -> Iterator[tuple[str, _Field]]:
@@ -159,17 +183,26 @@ def _script(values: Sequence[Any], deletes: frozenset[str]) -> Operation:
     return Operation(tuple(sorted(script, key=place)), ends)
 
 
-def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -> tuple[str, ...]:
-    """The columns that tell rows apart on one day; times and what the file does not hold are left out."""
+def _unique(registry: Registry, contract: Contract) -> Iterator[str]:
+    """The columns of the file that a rule wants to be unique, each alone."""
+    for judge in judges(registry, contract):
+        for rule in dataset_rules(judge):
+            found = trace_to_file(judge, contract, rule.columns[0]) if len(rule.columns) == 1 else None
+            if found is not None and isinstance(rule.test, Unique):
+                yield found.column
+
+
+def _key(registry: Registry, contract: Contract, fields: Mapping[str, _Field]) -> _Key:
+    """What tells rows apart; times and what the file does not hold are left out."""
     for judge in judges(registry, contract):
         for said in (judge.natural_key, judge.merge_key, deduplicated_by(judge), judge.model.grain_key):
             traced = [trace_to_file(judge, contract, name) for name in said]
             found = [each.column for each in traced if each and each.column in fields]
             key = tuple(name for name in dict.fromkeys(found) if not is_time(fields[name].hints))
             if key:
-                return key
+                return _Key(key, is_whole=len(key) == len(said))
     guess = (name for name, field in fields.items() if IDENTIFIER.search(name) and not field.definition.foreign_key)
-    return tuple(name for name in [next(guess, None)] if name)
+    return _Key(tuple(name for name in [next(guess, None)] if name), is_guess=True)
 
 
 def deduplicated_by(contract: Contract) -> tuple[str, ...]:
@@ -182,9 +215,11 @@ def deduplicated_by(contract: Contract) -> tuple[str, ...]:
     return ()
 
 
-def _kind(operation: object, fields: Mapping[str, _Field]) -> Kind:
+def _kind(contract: Contract, operation: object, fields: Mapping[str, _Field], *, has_history: bool) -> Kind:
     if operation is not None:
         return "changes"
+    if has_history or _is_reloaded(contract):
+        return "entities"
     if any(STAMPED.search(name) and is_time(field.hints) for name, field in fields.items()):
         return "entities"
     is_event = any(
@@ -193,15 +228,33 @@ def _kind(operation: object, fields: Mapping[str, _Field]) -> Kind:
     return "events" if is_event else "entities"
 
 
+def _is_reloaded(contract: Contract) -> bool:
+    """Whether the contract says that all of its files are read each time, and none of them is a day's."""
+    source = contract.source
+    if source is None or source.partition is not None:
+        return False
+    return "load_mode" in source.model_fields_set and source.load_mode == "full"
+
+
 def _references(
     registry: Registry, contract: Contract, fields: Mapping[str, _Field], strategies: Mapping[str, Strategy]
 ) -> Iterator[tuple[str, Strategy]]:
-    for name, field in fields.items():
-        hint = field.definition.foreign_key
-        found = origin(registry, hint.contract, hint.column, contract) if hint else None
-        if found:
-            target, column = found
-            yield name, Reference(target.key, column, strategies[name])
+    """Foreign keys that the contract or one that reads its table declares; the nearest to the file counts."""
+    seen: set[str] = set()
+    for judge in judges(registry, contract):
+        for field in judge.model.fields:
+            hint = field.foreign_key
+            found = origin(registry, hint.contract, hint.column, judge) if hint else None
+            name = _in_file(judge, contract, field.name, fields) if found else None
+            if found and name is not None and name not in seen:
+                seen.add(name)
+                yield name, Reference(found[0].key, found[1], strategies[name])
+
+
+def _in_file(judge: Contract, contract: Contract, column: str, fields: Mapping[str, _Field]) -> str | None:
+    """The column of the file that a judge's column is, unchanged in meaning."""
+    found = trace_to_file(judge, contract, column)
+    return found.column if found and found.is_plain and found.column in fields else None
 
 
 def _key_strategies(
@@ -263,15 +316,15 @@ def _follow(low: Strategy, high: Strategy) -> bool:
     return both and low.anchor == high.anchor and low.rank < high.rank  # type: ignore[union-attr]
 
 
-def _column(field: _Field, strategy: Strategy, kind: Kind, *, is_key: bool) -> ColumnPlan:
+def _column(field: _Field, strategy: Strategy, kind: Kind, *, is_filled: bool, is_tracked: bool) -> ColumnPlan:
     hints = field.hints
-    is_bound = is_key or field.definition.required or hints.is_required or isinstance(strategy, Operation)
+    is_bound = is_filled or field.definition.required or hints.is_required or isinstance(strategy, Operation)
     return ColumnPlan(
         name=hints.name,
         type=hints.type,
         strategy=strategy,
         empty=0.0 if is_bound else empty_share(hints.description),
-        changes=kind != "events" and _may_change(strategy, hints),
+        changes=kind != "events" and (_may_change(strategy, hints) or is_tracked),
         max_length=hints.max_length,
     )
 
@@ -300,7 +353,7 @@ def _ranked(columns: Sequence[ColumnPlan]) -> Iterator[ColumnPlan]:
 def _with_reference(column: ColumnPlan, feed: Feed, feeds: Mapping[tuple[str, ...], Feed]) -> ColumnPlan:
     """The column with its reference led to where the values are made; a circle or a dead end is given up."""
     strategy = column.strategy
-    if not isinstance(strategy, Reference):
+    if not isinstance(strategy, Reference) or strategy.beside:
         return column
     seen = {(feed.asset, column.name)}
     target: Strategy = strategy
@@ -312,4 +365,6 @@ def _with_reference(column: ColumnPlan, feed: Feed, feeds: Mapping[tuple[str, ..
         seen.add(place)
         strategy = replace(target, otherwise=strategy.otherwise)
         target = there.by_name[target.column].strategy
+        if isinstance(target, Reference) and target.beside:
+            break  # what that row holds is told by another row, not drawn
     return replace(column, strategy=strategy)

@@ -46,7 +46,7 @@ _DELIVERY_TEXT = re.compile(r"\bfolder\b|\bday of (the |each )?(delivery|export|
 IDENTIFIER = re.compile(r"(\A|_)(id|no|nr|number|key|code|sku|ref|reference)\Z", re.I)
 """Names of columns that tell things apart."""
 _BIRTH = re.compile(r"birth|dob\b", re.I)
-_FUTURE = re.compile(r"expir|valid_(to|until)|due|end_date|maturity", re.I)
+_FUTURE = re.compile(r"expir|valid_(to|until)|due|end_date|maturity|sunset|retire", re.I)
 _STATUS = re.compile(r"status|state|stage|phase", re.I)
 _MOMENT_NAME = re.compile(r"(_at|_ts|_time|timestamp|datetime)\Z", re.I)
 _DATE_NAME = re.compile(r"(\A|_)(date|day|dob)(_|\Z)|_on\Z", re.I)
@@ -74,6 +74,7 @@ _RANGE_NAMES: Final = (
     ("distance|km", 1.0, 40.0), ("minutes|seconds|duration|days|hours", 1.0, 60.0), ("year", 2000.0, 2025.0),
     ("quarter", 1.0, 4.0), ("month", 1.0, 12.0), ("day", 1.0, 28.0), ("age", 18.0, 90.0),
 )  # fmt: skip
+_COORDINATE: Final = _word("lat|latitude|lng|lon|longitude")
 _RANGES: Final = tuple((_word(words), low, high) for words, low, high in _RANGE_NAMES)
 
 
@@ -240,12 +241,21 @@ def _text(hints: Hints) -> Strategy:
     listed = described_values(hints.description)
     if listed:
         return Choice(listed)
+    if not hints.regexes and (described_range(hints.description) or _COORDINATE.search(snake(hints.name))):
+        return _number_as_text(hints)
     pool = next((pool for words, pool in _POOLS if words.search(snake(hints.name))), None)
     if hints.name.lower() == "name" or "first and last name" in hints.description.lower():
         pool = "person"
     if IDENTIFIER.search(hints.name) and pool not in CODES:
         return Pattern(serial_pattern(hints.name))
     return Pooled(pool or "word")
+
+
+def _number_as_text(hints: Hints) -> Strategy:
+    """A number that the contracts keep as text: a place on the map, or what a description bounds."""
+    bounds = described_range(hints.description)
+    exact = bounds is not None and all(bound.is_integer() for bound in bounds)
+    return _number(replace(hints, reads_as="INT" if exact else "DECIMAL(18,4)"))
 
 
 def snake(name: str) -> str:

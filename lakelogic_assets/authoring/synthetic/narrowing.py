@@ -21,6 +21,8 @@ _SHAPES: Final[dict[Pool, str]] = {
     "url": "https://example.com/word", "country": "DE", "currency": "EUR",
 }  # fmt: skip
 """Pools whose texts all look alike, whatever the locale."""
+_FREE_TEXTS: Final = ("Ada Meyer", "Zoë O'Brien-Müller 12, 3rd floor", "山田 太郎")
+"""What finds a match in all of these finds one in any text that people know."""
 _DAY_FORMATS: Final = (
     "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y",
 )  # fmt: skip
@@ -106,7 +108,8 @@ def _matching(strategy: Pattern | Pooled, hints: Hints) -> Strategy:
     if not regexes:
         return strategy
     example = strategy.text.replace("#", "7") if isinstance(strategy, Pattern) else _SHAPES.get(strategy.pool)
-    if example is not None and _all_found(regexes, example):
+    examples = _FREE_TEXTS if example is None else (example,)
+    if all(_all_found(regexes, each) for each in examples):
         return strategy
     found = samples(regexes, hints.max_length)
     return Choice(found) if found else strategy

@@ -92,6 +92,18 @@ def demands_on_file(registry: Registry, contract: Contract) -> tuple[Comparison,
     return tuple(found)
 
 
+def always_filled(registry: Registry, contract: Contract) -> Iterator[str]:
+    """Columns of the file that a rule needs without asking whether they are there: NULL passes no comparison."""
+    for judge in judges(registry, contract):
+        for rule in row_rules(judge):
+            if rule.null_passes or not isinstance(rule.test, str):
+                continue
+            held = ways(rule.test, holding=True)
+            for name in rule.columns:
+                if not any(all(each.column != name or each.sign == "null" for each in way) for way in held):
+                    yield from (each.column for each in traces_to_file(judge, contract, name) if each.is_plain)
+
+
 def _in_file(judge: Contract, contract: Contract, asked: Comparison, rule: RowRule) -> Iterator[Comparison]:
     traces = [each for each in traces_to_file(judge, contract, asked.column, rule.phase) if each.is_plain]
     if asked.other is None:

@@ -54,8 +54,9 @@ def _size(feed: Feed, wish: Wish, least: int, edges: int, parents: Mapping[Key, 
     listed = math.prod(key_values(feed.by_name[name].strategy, parents) for name in feed.key) if feed.key else 0
     counts = any(isinstance(feed.by_name[name].strategy, Serial) for name in feed.key)
     room = feed.serial.capacity if feed.serial else None
-    rows = wish.rows if room is None else min(wish.rows, room)
     # Rounded first: 0.07 * 100 is a little more than 7.
+    wanted = math.ceil(round(wish.rows * feed.share, 9))
+    rows = wanted if room is None else min(wanted, room)
     odd = min(math.ceil(round(rows * wish.invalid, 9)), rows) if least else 0
     if wish.thorough and wish.invalid:
         odd = max(odd, least)

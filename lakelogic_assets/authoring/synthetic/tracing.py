@@ -117,16 +117,22 @@ def traces_to_file(judge: Contract, landing: Contract, column: str, phase: Phase
 def origin(registry: Registry, name: str, column: str, near: Contract) -> tuple[Contract, str] | None:
     """The contract that reads files, and its column, behind a column of any contract; None when there is none."""
     contract = _find(registry, name, near)
+    return traced_back(registry, contract, column) if contract is not None else None
+
+
+def traced_back(registry: Registry, contract: Contract, column: str) -> tuple[Contract, str] | None:
+    """The same for a contract that is known."""
+    reader: Contract | None = contract
     seen: set[tuple[str, ...]] = set()
-    while contract is not None and contract.key not in seen:
-        seen.add(contract.key)
-        found = trace(contract, column)
+    while reader is not None and reader.key not in seen:
+        seen.add(reader.key)
+        found = trace(reader, column)
         if found is None:
             return None
         column = found.column
-        if contract.source is None or not contract.source.is_table:
-            return contract, column
-        contract = _source_of(registry, contract)
+        if reader.source is None or not reader.source.is_table:
+            return reader, column
+        reader = _source_of(registry, reader)
     return None
 
 

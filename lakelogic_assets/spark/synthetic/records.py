@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from lakelogic_assets.plan.synthetic import Batch
 from lakelogic_assets.spark.synthetic.draws import Dice, table
@@ -66,6 +66,12 @@ def sound(batch: Batch, seed: int, day: str, index: str) -> Record:
             born = f"({day} - {age})"
             number = f"({day_number(born)} * {_block(batch)}L + {index} % {newborns(batch)})"
             return Record(number, day, happened=day, born=born, age=age)
+
+
+def beside(batch: Batch, record: Record, count: int, side: Literal["first", "last"]) -> str:
+    """The place among so many rows of another feed that an event's place on its day stands for."""
+    place = f"({record.number} - {day_number(record.day)} * {batch.size.rows})"
+    return f"pmod({place}, {count}L)" if side == "first" else f"pmod({count - 1} - {place}, {count}L)"
 
 
 def stranger(batch: Batch, seed: int, day: str, index: str) -> Record:

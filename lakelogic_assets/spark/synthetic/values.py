@@ -33,11 +33,13 @@ from lakelogic_assets.spark.identifiers import text_literal
 from lakelogic_assets.spark.synthetic import pools
 from lakelogic_assets.spark.synthetic.draws import Dice, stock
 from lakelogic_assets.spark.synthetic.forms import DAY_SECONDS, DAYS, EPOCH_SECONDS, SECONDS, UNITS, Made, literal
-from lakelogic_assets.spark.synthetic.records import Record, day_number, newcomers, sound
+from lakelogic_assets.spark.synthetic.records import Record, beside, day_number, newcomers, sound
 from lakelogic_assets.spark.synthetic.texts import digits, numbered, pooled
 
 _SHORTEST_PERIOD: Final = 4
 _PERIODS: Final = 20
+_FEW: Final = 50
+"""Fewer things than this take turns in changing."""
 _SPACE_FOR_LATER: Final = 2 * 60 * 60
 """The last hours of a day are kept for the moments that follow a row's first one."""
 _LONGEST_PAUSE: Final = 600
@@ -89,6 +91,12 @@ class Values:
             return (*owner, record.age)
         if not feed.is_dated:
             return owner
+        if feed.recurring and batch.size.sound < _FEW:
+            # Chance may pass over all of so few for days.
+            return (
+                *owner,
+                f"({day_number(record.day)} + {record.number}) div {min(batch.size.sound, _SHORTEST_PERIOD)}",
+            )
         turn = f"({self._of(batch, column.name, 'period').roll(record.number)} & 65535)"
         return (*owner, f"({day_number(record.day)} + {turn}) div ({_SHORTEST_PERIOD} + {turn} % {_PERIODS})")
 
@@ -169,7 +177,10 @@ class Values:
             return self._made(strategy.otherwise, batch, column, record, numbers)
         day = record.born if batch.feed.kind == "changes" else record.day
         place = key_place(self._batches, batch, column.name)
-        pick = place.of(record.number) if place else self._of(batch, column.name).below(count, *numbers)
+        if strategy.beside:
+            pick = beside(batch, record, count, strategy.beside)
+        else:
+            pick = place.of(record.number) if place else self._of(batch, column.name).below(count, *numbers)
         there = day if target.only_day is None else f"{target.only_day}L"
         chosen = sound(target, self._seed, there, pick)
         return self.value(target, target.feed.by_name[strategy.column], chosen)
