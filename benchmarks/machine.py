@@ -82,7 +82,7 @@ def in_fresh_process(
 def started(arguments: Sequence[str], cwd: Path = ROOT) -> None:
     """A whole process, from start to end."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, check=False)
+    subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, check=True)
 
 
 def described() -> dict[str, Any]:
@@ -95,6 +95,18 @@ def described() -> dict[str, Any]:
         "system": platform.system(),
         "versions": {name: metadata.version(name) for name in _LIBRARIES},
     }
+
+
+def commit() -> str:
+    """The commit that was tried; a plus says that something was not committed yet."""
+    try:
+        return _git("rev-parse", "--short=12", "HEAD") + ("+" if _git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _processor() -> str:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from benchmarks.machine import ROOT, described, user_seconds
+from benchmarks.machine import ROOT, commit, described, user_seconds
 
 RESULTS = ROOT / "benchmarks" / "results"
 SCRATCH = ROOT / ".cache" / "benchmarks"
@@ -122,6 +122,7 @@ class Result:
             "benchmark": self.name,
             "title": self.measurement.title,
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "commit": commit(),
             "rows": self.size.rows,
             "full": self.size.is_full,
             "load": {"before": round(self.load[0], 2), "after": round(self.load[1], 2)},

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.machine import ROOT, described
+from benchmarks.machine import ROOT, commit, described
 from benchmarks.plots import fill
 
 RESULTS: Final = ROOT / "faults" / "results"
@@ -24,7 +23,7 @@ def record(name: str, begun: float, found: Mapping[str, Any]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     kept = {
         "recorded_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
+        "commit": commit(),
         "seconds": round(time.monotonic() - begun),
         "load": round(os.getloadavg()[0], 1),
         **found,
@@ -65,15 +64,3 @@ def _circumstances(kept: dict[str, Any]) -> str:
         f"{kept['seconds'] / 60:.0f} minutes on {machine['processors']} processors ({machine['processor']}, "
         f"{machine['memory_gb']:g} GB), {kept['recorded_at'][:10]}, commit {kept['commit']}"
     )
-
-
-def _commit() -> str:
-    """The commit that was tried; a plus says that something was not committed yet."""
-    try:
-        return _git("rev-parse", "--short=12", "HEAD") + ("+" if _git("status", "--porcelain") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
