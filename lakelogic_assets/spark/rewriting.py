@@ -8,18 +8,19 @@ transaction, as `held_write` does. What a plain table is, `_is_plain` says; all 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import unquote
 
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that every Spark program uses
 
 from lakelogic_assets.spark.driver.scala import defaults, each, mapping, none, sequence
 from lakelogic_assets.spark.driver.seam import Changed, Clauses
+from lakelogic_assets.spark.failures import SparkFailure, is_conflict
 from lakelogic_assets.spark.held_write import discard_files, enter, rows_in
 from lakelogic_assets.spark.identifiers import column, quoted
 from lakelogic_assets.spark.materialization.keys import column_of
@@ -36,36 +37,42 @@ _WRITERS: Final = (1, 2, 7)
 """Versions of Delta's protocol that ask for no more than these features; 3 and 7 name theirs."""
 _ONE_FILE: Final = 8 * 1024**2
 """Bytes that are not worth two files."""
+_MOST_FILES: Final = 5000
+"""Each is asked for its name from here, which takes seconds where there are more."""
 _MOST: Final = 0.5
 """Where so many of the rows change there is hardly a file that could stay, and looking for it is a join in vain."""
 
+WasTaken: TypeAlias = Callable[[SparkSession, Observation], bool]
 
-def rewritten(spark: SparkSession, changes: DataFrame, path: str, txn: Txn, clauses: Clauses) -> bool:
+
+def rewritten(
+    spark: SparkSession, changes: DataFrame, path: str, txn: Txn, clauses: Clauses, was_taken: WasTaken
+) -> bool:
     """Do what the clauses say in one commit of that name; False where only Delta's command can, and nothing was done.
 
-    New files that do not hold as many rows as the clauses promise are thrown away, and Delta's command has its turn.
+    New files that do not hold what the clauses promise are thrown away, and Delta's command has its turn.
     """
     if "://" in path or not _is_plain(path):
         return False
-    table = spark.read.format("delta").load(path)
-    if not _is_shaped_alike(table, changes):
-        return False
     work = _Rewriting.begun(spark, path, txn)
-    former = work.touched(table, changes, clauses)
+    table = work.table()
+    former = work.touched(table, changes, clauses) if _is_shaped_alike(table, changes) else None
     if former is None:
         return False
-    rows = _merged(work.read(former), changes, clauses)
+    rows, met = _merged(work.read(former), changes, clauses)
     files = work.written(rows, former, clauses.counts)
-    done = False
+    found = met is None or (was_taken(spark, met) and _are_met(met, clauses.counts))
+    if not (found and work.add_up(former, files, clauses.counts)):
+        discard_files(path, files)
+        return False
     try:
-        expected = rows_in(path, former) + clauses.counts.inserted - clauses.counts.deleted
-        if rows_in(path, files) == expected:
-            work.commit(former, files, clauses.counts)
-            done = True
-    finally:
-        if not done:
+        work.commit(former, files, clauses.counts)
+    except SparkFailure as error:
+        # After anything else nobody knows whether the commit came through, and its files must not go.
+        if is_conflict(error):
             discard_files(path, files)
-    return done
+        raise
+    return True
 
 
 def _is_plain(path: str) -> bool:
@@ -91,8 +98,6 @@ class _Rewriting:
     txn: Txn
     log: Any
     transaction: Any
-    files: Mapping[str, Any]
-    """The table's files by their place; Delta takes all of it for read."""
 
     @classmethod
     def begun(cls, spark: SparkSession, path: str, txn: Txn) -> _Rewriting:
@@ -100,28 +105,45 @@ class _Rewriting:
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
         transaction = log.startTransaction()
         enter(transaction, path, txn.app_id, txn.version)
-        base = _plain_path(transaction.deltaLog().dataPath().toUri().toString())
-        files = {f"{base}/{unquote(file.path())}": file for file in each(transaction.filterFiles())}
-        return cls(spark, path, txn, log, transaction, files)
+        return cls(spark, path, txn, log, transaction)
+
+    def table(self) -> DataFrame:
+        """The table as the transaction sees it."""
+        return self.spark.read.format("delta").option("versionAsOf", self.transaction.readVersion()).load(self.path)
 
     def touched(self, table: DataFrame, changes: DataFrame, clauses: Clauses) -> list[Any] | None:
-        """The files in which a row is updated or deleted; None where they cannot be told."""
+        """The files in which a row is updated or deleted; None where they cannot be told, or are too many to ask."""
         counts = clauses.counts
         if not (counts.updated or counts.deleted):
+            self.transaction.readWholeTable()
             return []
+        listed = self._listed()
+        if listed.size() > _MOST_FILES:
+            return None
+        files = {f"{self._base}/{unquote(file.path())}": file for file in each(listed)}
         near = table.alias("t").where(clauses.span) if clauses.span is not None else table
-        nearby = self._named(near.inputFiles())
+        nearby = _named(files, near.inputFiles())
         if nearby is None or counts.updated + counts.deleted >= _MOST * rows_in(self.path, nearby):
             return nearby
         steered = clauses.placed(changes.alias("s").where(clauses.touches)).alias("s")
         found = near.withColumn(_FILE, F.col("_metadata.file_path")).alias("t").join(
             steered, clauses.matched_on, "left_semi"
         )  # fmt: skip
-        return self._named([row[0] for row in found.select(column(_FILE)).distinct().collect()])
+        return _named(files, [row[0] for row in found.select(column(_FILE)).distinct().collect()])
 
-    def _named(self, places: Sequence[str]) -> list[Any] | None:
-        found = [self.files.get(_plain_path(place)) for place in places]
-        return None if None in found else found
+    def _listed(self) -> Any:
+        """All files with their numbers of rows; Delta takes the whole table for read."""
+        jvm: Any = self.spark._jvm
+        anything = jvm.org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral()
+        return self.transaction.filterFiles(sequence(jvm, [anything]), True)
+
+    @property
+    def _base(self) -> str:
+        return _plain_path(self.transaction.deltaLog().dataPath().toString())
+
+    def add_up(self, former: Sequence[Any], files: Sequence[Any], counts: Changed) -> bool:
+        """Whether there are as many rows as there must be now."""
+        return rows_in(self.path, files) == rows_in(self.path, former) + counts.inserted - counts.deleted
 
     def read(self, files: Sequence[Any]) -> DataFrame:
         chosen = sequence(self.spark._jvm, files)
@@ -191,24 +213,43 @@ def _called(spark: SparkSession, txn: Txn) -> Iterator[None]:
 
 
 def _plain_path(place: str) -> str:
-    return unquote(urlsplit(place).path).rstrip("/")
+    return "/" + place.removeprefix("file:").strip("/")
 
 
-def _merged(rows: DataFrame, changes: DataFrame, clauses: Clauses) -> DataFrame:
-    """The rows of the files as they are after the changes, and the new ones."""
+def _named(files: Mapping[str, Any], places: Sequence[str]) -> list[Any] | None:
+    """The files at these places, which some of Spark's answers write as addresses; None where one is not known."""
+    plain = [_plain_path(place) for place in places]
+    found = [files.get(place) or files.get(unquote(place)) for place in plain]
+    return None if None in found else found
+
+
+def _are_met(met: Observation, counts: Changed) -> bool:
+    """Whether each update and each deletion has found its row, and only that one."""
+    return met.get == {"updated": counts.updated, "deleted": counts.deleted}
+
+
+def _merged(rows: DataFrame, changes: DataFrame, clauses: Clauses) -> tuple[DataFrame, Observation | None]:
+    """The rows of the files as they are after the changes, and the new ones; and what of the changes met a row."""
     counts = clauses.counts
     if not (counts.updated or counts.deleted):
-        return _new(rows, changes, clauses)
+        return _new(rows, changes, clauses), None
+    met = Observation()
     if counts.inserted and not counts.is_small:
-        return _after(rows, changes, clauses, "full_outer")
-    after = _after(rows, clauses.placed(changes.alias("s").where(clauses.touches)), clauses, "left")
+        return _after(rows, changes, clauses, "full_outer", met), met
+    after = _after(rows, clauses.placed(changes.alias("s").where(clauses.touches)), clauses, "left", met)
     # The last of the old rows take the new ones along: a file of their own would be one more with every run.
-    return after.unionByName(_new(rows, changes, clauses).coalesce(1)) if counts.inserted else after
+    return after.unionByName(_new(rows, changes, clauses).coalesce(1)) if counts.inserted else after, met
 
 
-def _after(rows: DataFrame, changes: DataFrame, clauses: Clauses, how: str) -> DataFrame:
+def _after(rows: DataFrame, changes: DataFrame, clauses: Clauses, how: str, met: Observation) -> DataFrame:
     joined = rows.withColumn(_HERE, F.lit(True)).alias("t").join(changes.alias("s"), clauses.matched_on, how)
     is_new = column_of("t", _HERE).isNull()
+    asked = {"updated": clauses.update[0] if clauses.update else F.lit(False), "deleted": clauses.delete}
+    told = [
+        F.count_if(~is_new & (F.lit(False) if condition is None else condition)).alias(name)
+        for name, condition in asked.items()
+    ]
+    joined = joined.observe(met, *told)
     stays = F.lit(True) if clauses.delete is None else ~F.coalesce(clauses.delete, F.lit(False))
     kept = stays if clauses.insert is None else F.when(is_new, clauses.insert[0]).otherwise(stays)
     values = []

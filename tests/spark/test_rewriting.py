@@ -52,8 +52,9 @@ class Table:
         self.generation += 1
         txn = Txn("app", self.generation, f"generation {self.generation}")
         clauses = _clauses(frame, changes, size, counts)
-        if not rewritten(self.spark, frame, self.path, txn, clauses):
-            driver_of(self.spark).merge(self.spark, frame, self.path, txn, clauses)
+        driver = driver_of(self.spark)
+        if not rewritten(self.spark, frame, self.path, txn, clauses, driver.was_taken):
+            driver.merge(self.spark, frame, self.path, txn, clauses)
             return False
         return True
 
@@ -151,6 +152,28 @@ def test_files_that_do_not_hold_what_was_promised_are_thrown_away(spark: SparkSe
     assert (table.rows()[1], table.rows()[90]) == ("one", "new")
 
 
+def test_a_change_that_meets_no_row_or_two_is_left_to_deltas_command(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path / "t")
+    assert not table.merge([(1, "one", UPDATE), (77, "nobody", UPDATE)])
+    assert (table.rows()[1], 77 in table.rows()) == ("one", False)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_is_interrupted_after_its_commit_keeps_its_files(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    table, commit = Table(spark, tmp_path / "t"), _Rewriting.commit
+
+    def interrupted(work: _Rewriting, *rest: Any) -> None:
+        commit(work, *rest)
+        raise error
+
+    monkeypatch.setattr(_Rewriting, "commit", interrupted)
+    with pytest.raises(error):
+        table.merge(CHANGES)
+    assert (table.rows()[1], table.rows()[90]) == ("one", "new")
+
+
 def test_a_commit_of_another_program_is_a_conflict_and_leaves_no_file(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +206,7 @@ def test_partitions_with_any_name_are_found(spark: SparkSession, tmp_path: Path)
     changes = [(number, day, DELETE if number % 2 else UPDATE) for number, day in rows]
     frame = spark.createDataFrame(changes, SCHEMA)
     clauses = _clauses(frame, changes, 300, {})
-    driver_of(spark).merge(spark, frame, path, Txn("app", 1, "text"), clauses)
+    assert rewritten(spark, frame, path, Txn("app", 1, "text"), clauses, driver_of(spark).was_taken)
     assert {row.id for row in spark.read.format("delta").load(path).collect()} == {0, 2, 4}
 
 
@@ -201,9 +224,10 @@ def test_the_shuffle_of_a_large_table_is_spared(spark: SparkSession, tmp_path: P
     frame = spark.createDataFrame(CHANGES, SCHEMA)
     work = _Rewriting.begun(spark, table.path, Txn("app", 1, ""))
     clauses = _clauses(frame, CHANGES, 300, {})
-    former = work.touched(spark.read.format("delta").load(table.path), frame, clauses)
+    former = work.touched(work.table(), frame, clauses)
     assert former is not None
-    plan = _merged(work.read(former), frame, clauses)._jdf.queryExecution().executedPlan().toString()
+    rows, _ = _merged(work.read(former), frame, clauses)
+    plan = rows._jdf.queryExecution().executedPlan().toString()
     assert "Broadcast" in plan
     assert "Exchange hashpartitioning" not in plan
     assert work.read(former).select(F.count_if(F.col("id").isin(1, 3))).collect()[0][0] == 2

@@ -111,7 +111,7 @@ class ClassicDriver:
         return hold(frame, path, mode=mode, options=options, partition_by=partition_by, properties=properties)
 
     def merge(self, spark: SparkSession, changes: DataFrame, path: str, txn: Txn, clauses: Clauses) -> None:
-        if rewritten(spark, changes, path, txn, clauses):
+        if rewritten(spark, changes, path, txn, clauses, self.was_taken):
             return
         # A session for one write: left in a shared one, the name would make Delta drop the next write silently.
         session = spark.newSession()

@@ -15,9 +15,11 @@ from pyspark.sql import types as T  # noqa: N812
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark.identifiers import column, find_column, quoted, text_literal
+from lakelogic_assets.spark.schema import HIDDEN_PREFIX
 
 MANY_VALUES: Final = 64
 LONG_TEXT: Final = 200
+_TIMES: Final = f"{HIDDEN_PREFIX}times"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER_SUFFIX: Final[dict[type[T.DataType], str]] = {
     T.ByteType: "Y",
@@ -133,7 +135,7 @@ def key_facts(frame: DataFrame, keys: Sequence[str], contract: Contract) -> KeyF
         F.count(F.lit(1)).alias("keys"),
         F.count_if(F.col("n") > 1).alias("duplicates"),
     ]
-    distinct = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias("n"))
+    distinct = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias(_TIMES))
     found = distinct.agg(*counted, _incomplete(keys), *bounds.wanted(contract)).collect()[0].asDict()
     return KeyFacts(found["rows"] or 0, found["keys"], found["duplicates"], not found["incomplete"], bounds.span(found))
 

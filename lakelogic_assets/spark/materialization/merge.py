@@ -62,6 +62,7 @@ _GONE = f"{HIDDEN_PREFIX}gone"
 _UNKNOWN = f"{HIDDEN_PREFIX}unknown"
 _RANK = f"{HIDDEN_PREFIX}rank"
 _NEWER = f"{HIDDEN_PREFIX}newer"
+_TIMES = f"{HIDDEN_PREFIX}times"
 _DELETED_AT = f"{HIDDEN_PREFIX}deleted_at"
 
 
@@ -118,7 +119,7 @@ def merge_rows(
         return _result(counted, version)
     # Evaluated once, counted on the way, and read more than once.
     changes = driver_of(spark).evaluated(changes)
-    if met.get["rows"] > facts.keys:
+    if replaced or met.get["rows"] > facts.keys:
         _refuse_doubles(changes, shape)
     on, counts = _matched_on(shape), changed(counted.get)
     version = merge_changes(
@@ -346,8 +347,8 @@ def _measures() -> list[Column]:
 
 def _refuse_doubles(changes: DataFrame, shape: MergeShape) -> None:
     """A table that holds a key twice is refused before it gets worse, where that key is changed."""
-    keys = changes.groupBy(*map(column, shape.keys), column(_UNKNOWN)).count()
-    repeated = keys.agg(F.sum(F.col("count") - 1)).collect()[0][0]
+    keys = changes.groupBy(*map(column, shape.keys), column(_UNKNOWN)).agg(F.count(F.lit(1)).alias(_TIMES))
+    repeated = keys.agg(F.sum(column(_TIMES) - 1)).collect()[0][0]
     if repeated:
         raise DuplicateKeysError(repeated, shape.keys, where="The table")
 
