@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ _SEEN_BYTES: Final = 8 * 1024 * 1024
 _SEEN_FILES: Final = 3
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _ENDING: Final = re.compile(r"(\.[A-Za-z]\w*)+$")
-_DATED: Final = re.compile(r"(?:[-_.]+\d|\d{6})[\d\-_.T:]*$")
+_DATED: Final = re.compile(r"(?:[-_.]+\d|\d{6})[\d\-_.T:]*(?:(?<=\d\d)Z)?$")
 _NO_NUMBER: Final = r"^[-+]?0\d"
 """A code: as a number it would lose its zeros."""
 
@@ -126,12 +127,15 @@ def _pattern(entity: str, files: Sequence[Path]) -> str:
 
 
 def _fields(schemas: Sequence[pa.Schema], files: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """All columns in the order in which they first came; of two types the one that holds both."""
-    names = dict.fromkeys(name for schema in schemas for name in schema.names)
+    """All columns in their first order and spelling; of two types the one that holds both."""
+    columns = [{field.name.lower(): field for field in schema} for schema in schemas]
+    names: dict[str, str] = {}
+    for folded, field in chain.from_iterable(schema.items() for schema in columns):
+        names.setdefault(folded, field.name)
     if not names:
         raise RequestError(f"{files[-1]} has no columns that a contract could be drafted from.")
-    for name in names:
-        kinds = {_named(schema.field(name).type) for schema in schemas if name in schema.names} - {None}
+    for folded, name in names.items():
+        kinds = {_named(schema[folded].type) for schema in columns if folded in schema} - {None}
         numbers = kinds <= {"long", "double"}
         yield name, (kinds.pop() if len(kinds) == 1 else "double" if kinds and numbers else "string") or "string"
 
@@ -143,7 +147,10 @@ def _named(kind: pa.DataType) -> str | None:
         return None
     if types.is_struct(kind):
         inside = ",".join(f"{field.name}:{_named(field.type) or 'string'}" for field in kind)
-        return f"struct<{inside}>" if all(re.fullmatch(r"\w+", field.name) for field in kind) else "string"
+        are_apart = len({field.name.lower() for field in kind}) == kind.num_fields
+        return (
+            f"struct<{inside}>" if are_apart and all(re.fullmatch(r"\w+", field.name) for field in kind) else "string"
+        )
     if types.is_list(kind) or types.is_large_list(kind):
         return f"array<{_named(kind.value_type) or 'string'}>"
     if types.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
@@ -162,19 +169,46 @@ def _head(path: Path) -> bytes:
         return said if not file.read(1) else said[: said.rfind(b"\n") + 1]
 
 
+def _text(path: Path) -> bytes:
+    """The beginning of a file whose signs are known for what they are."""
+    said = _head(path)
+    try:
+        said.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = said.count(b"\n", 0, error.start) + 1
+        raise RequestError(
+            f"{path} is not UTF-8 (line {line}): convert it, or write its contract by hand"
+            " with `options: {encoding: ISO-8859-1}`, or whatever it is, under `source`."
+        ) from None
+    return said
+
+
+def _sound(path: Path, schema: pa.Schema) -> pa.Schema:
+    """The columns of a file, which a table can have only under names of their own."""
+    seen: dict[str, str] = {}
+    for at, name in enumerate(schema.names, start=1):
+        if not name.strip():
+            raise RequestError(f"Column {at} of {path} has no name: give it one in the file.")
+        first = seen.setdefault(name.lower(), name)
+        if len(seen) < at:
+            twice = f"{name!r} stands twice" if first == name else f"{first!r} and {name!r} differ only in case"
+            raise RequestError(f"Among the columns of {path} {twice}: rename one in the file.")
+    return schema
+
+
 def _delimiter(path: Path) -> str:
     first = _head(path).partition(b"\n")[0].decode("utf-8", "replace")
     return max(_DELIMITERS, key=first.count)
 
 
 def _of_csv(path: Path, delimiter: str) -> pa.Schema:
-    said, parsing = _head(path), pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    said, parsing = _text(path), pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
 
     def read(**options: Any) -> pa.Table:
         converting = pyarrow.csv.ConvertOptions(strings_can_be_null=True, **options)
         return pyarrow.csv.read_csv(io.BytesIO(said), parse_options=parsing, convert_options=converting)
 
-    schema = _told(path, read).schema
+    schema = _sound(path, _told(path, read).schema)
     numbers = [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
     if not numbers:
         return schema
@@ -184,15 +218,14 @@ def _of_csv(path: Path, delimiter: str) -> pa.Schema:
 
 
 def _of_json(path: Path, _: str) -> pa.Schema:
-    said = _head(path)
+    said = _text(path)
     if said.lstrip()[:1] == b"[":  # one list of rows, which can only be read as a whole
         said = "\n".join(map(json.dumps, _told(path, lambda: json.loads(path.read_bytes())))).encode()
-    return _told(path, lambda: pyarrow.json.read_json(io.BytesIO(said))).schema
+    return _sound(path, _told(path, lambda: pyarrow.json.read_json(io.BytesIO(said))).schema)
 
 
 def _of_parquet(path: Path, _: str) -> pa.Schema:
-    schema: pa.Schema = _told(path, lambda: pyarrow.parquet.read_schema(path))
-    return schema
+    return _sound(path, _told(path, lambda: pyarrow.parquet.read_schema(path)))
 
 
 _READERS: Final[dict[str, Callable[[Path, str], pa.Schema]]] = {

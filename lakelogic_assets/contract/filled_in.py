@@ -19,7 +19,8 @@ _ENGINE: Final = "LAKELOGIC_"
 _ENGINE_SECRETS: Final = "LAKELOGIC_PII_"
 _FOLDERS_OF_A_SHELL: Final = ("PWD", "OLDPWD")
 _SECRET: Final = re.compile(
-    r"(?:\A|_)(?:KEYS?|SALT|SAS|PAT|AUTH|JWT|DSN|CONN|CONNECTION|CREDS?|COOKIE|BEARER|(?:DB|PG|MYSQL)?PASS)(?:_|\Z)"
+    r"(?:\A|_)(?:KEYS?|SALT|SAS|PAT|AUTH|JWT|DSN|CONN|CONNECTION|CREDS?|COOKIE|BEARER|PW|PIN|ACCESS(?!_LOGS?(?:_|\Z))"
+    r"|(?:DB|PG|MYSQL)?PASS)\d*(?:_|\Z)"
 )
 _PLAIN: Final = frozenset(
     "catalog account storage container bucket volume root path dir directory folder home lake lakehouse landing data"
@@ -27,12 +28,16 @@ _PLAIN: Final = frozenset(
     " system project workspace tenant".split()
 )
 _CREDENTIAL: Final = re.compile(
-    r"://[^/@\s]*:[^/@\s]*@|\Ajdbc:|-----BEGIN|\beyJ[\w-]{8,}\.|\bAKIA[0-9A-Z]{16}\b|\b(?:sk-|gh[opsu]_|xox[a-z]-)\w"
+    r"://[^/@\s]*:[^/@\s]*@|\bhttps?://[^/@\s]+@|[?&]\w+=[0-9a-f]{32}|\Ajdbc:|-----BEGIN|\beyJ[\w-]{8,}\."
+    r"|\bAKIA[0-9A-Z]{16}\b|\b(?:sk-|gh[opsu]_|xox[a-z]-)\w"
     r"|hooks\.slack\.com/|(?:password|pwd|key|secret|token|signature|\bsig)\s*=",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9+_]{24,}")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{32,}")
+_LONGEST_ACCOUNT: Final = 24
+"""A storage account of Azure is any small letters and digits up to there."""
 
 
 def is_engine_secret(name: str) -> bool:
@@ -57,11 +62,30 @@ def is_withheld(name: str, environ: Mapping[str, str]) -> bool:
 
 def looks_secret(value: str) -> bool:
     """A password in an address, the key of a connection, a token; paths, accounts and names of people do not."""
-    return _CREDENTIAL.search(value) is not None or any(_is_random(word) for word in _WORD.findall(value))
+    words = (word for word in _WORD.findall(value) if any(sign.isupper() for sign in word))
+    return (
+        _CREDENTIAL.search(value) is not None
+        or _is_nothing_but_a_key(value.strip())
+        or any(map(_is_random, words))
+        or any(map(_is_base64, _BASE64.findall(value)))
+    )
+
+
+def _is_nothing_but_a_key(value: str) -> bool:
+    """Folders, buckets and accounts are called by small letters and digits, or by a hash, too; whole values are not."""
+    is_word = len(value) > _LONGEST_ACCOUNT and _WORD.fullmatch(value) is not None
+    return is_word and (_HEX.fullmatch(value) is not None or _is_random(value))
+
+
+def _is_base64(run: str) -> bool:
+    """A key with the few slashes that chance puts into it; a path has more of them, and names between them."""
+    tests = (str.isupper, str.islower, str.isdigit)
+    is_mixed = all(any(map(test, run)) for test in tests)
+    return is_mixed and run.count("/") * 20 <= len(run) and _is_random(run.replace("/", ""))
 
 
 def _is_random(word: str) -> bool:
     """Capitals, small letters and digits change places in a key far more often than in what people name."""
     kinds = ["d" if sign.isdigit() else "u" if sign.isupper() else "l" for sign in word]
     changes = sum(left != right for left, right in pairwise(kinds))
-    return _HEX.fullmatch(word) is not None or changes * 3 >= len(word)
+    return changes * 3 >= len(word)

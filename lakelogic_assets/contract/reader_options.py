@@ -52,6 +52,7 @@ LOSING: Final = {
 """May only say that they do not: `ignoreCorruptFiles: false`."""
 SETTABLE: Final = READER_OPTIONS - LOSING.keys()
 _LEAD_AWAY: Final = frozenset(("avroschemaurl", "rowvalidationxsdpath"))
+_MACHINERY: Final = ("fs.", "spark.", "hadoop.", "parquet.crypto")
 
 
 def is_passed(name: str, file_format: str) -> bool:
@@ -61,7 +62,7 @@ def is_passed(name: str, file_format: str) -> bool:
 
 def leads_away(name: str) -> bool:
     """An option that names an address or another file, or sets the machinery below the reader: `fs.s3a.endpoint`."""
-    return "." in name or name.casefold() in _LEAD_AWAY
+    return name.casefold() in _LEAD_AWAY or name.casefold().startswith(_MACHINERY)
 
 
 def lint_reader_options(source: Source | None) -> Iterator[tuple[str, str, YamlPath, str | None]]:
@@ -72,6 +73,8 @@ def lint_reader_options(source: Source | None) -> Iterator[tuple[str, str, YamlP
         at: YamlPath = ("source", "options", name)
         if leads_away(name):
             yield "LL435", f"The reader option `{name}` leads to something else than the source's own files.", at, None
+        elif name.casefold() == "pathglobfilter":
+            yield "LL432", f"The reader option `{name}` is not passed on; write `source.pattern`.", at, None
         elif name.casefold() not in READER_OPTIONS and name != "cdc_provider":
             yield "LL432", f"The reader option `{name}` is not passed on; nothing here reads it.", at, _meant(name)
 

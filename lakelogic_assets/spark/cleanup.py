@@ -17,7 +17,7 @@ from lakelogic_assets.errors import EngineError
 from lakelogic_assets.spark.boundaries import note_in_manifest
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.sources import SourceRead
-from lakelogic_assets.spark.sources.listing import changed_files
+from lakelogic_assets.spark.sources.listing import HALF_COPIED, TAKEN_ASIDE, changed_files
 from lakelogic_assets.spark.sources.selection import after_reading
 from lakelogic_assets.spark.sources.snapshot import FileStat
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix, is_uri
@@ -34,13 +34,16 @@ def clean_up_files(
 ) -> None:
     """The same for files that are known by name; those that are gone already are done with."""
     # What was replaced since it was read is another file, which nobody has read yet.
-    files, source = _unchanged(files), contract.source
+    files, source = tuple(files), contract.source
+    unread = {file for file in files if _is_unread(file)}
     if source is not None and source.watermark_strategy == "manifest" and source.manifest_path:
-        note_in_manifest(lakehouse, source.manifest_path, [file.path for file in files])
+        note_in_manifest(lakehouse, source.manifest_path, [file.path for file in files if file not in unread])
     policy = after_reading(contract, contract.source)
     if policy is None or policy.action == "retain":
         return
     for file in files:
+        if file in unread and not os.path.lexists(_aside(file)):
+            continue
         if is_uri(file.path):
             warn(f"`post_ingestion.action: {policy.action}` is for files of a disk; {file.path} is retained.")
             continue
@@ -58,8 +61,15 @@ def clean_up_files(
             warn(message)
 
 
-def _unchanged(files: Iterable[FileStat]) -> tuple[FileStat, ...]:
-    return tuple(file for file in files if not Path(file.path).exists() or not changed_files([file]))
+def _is_unread(file: FileStat) -> bool:
+    """Whether another file has come under its name since it was read."""
+    return Path(file.path).exists() and bool(changed_files([file]))
+
+
+def _aside(file: FileStat) -> Path:
+    """Where it lies while it is dealt with: each delivery under one name has a place of its own."""
+    path = Path(file.path)
+    return path.with_name(f".{path.name}.{file.size}-{round(file.mtime * 1e9)}{TAKEN_ASIDE}")
 
 
 def _handle(file: FileStat, policy: PostIngestion, lakehouse: Lakehouse, root: str) -> None:
@@ -67,12 +77,16 @@ def _handle(file: FileStat, policy: PostIngestion, lakehouse: Lakehouse, root: s
 
     So the file is taken aside first, under a name that is no data and that a later run finds if this one dies.
     """
-    path = Path(file.path)
-    aside = path.with_name(f".{path.name}.lakelogic-read")
-    if not os.path.lexists(aside):
-        if not os.path.lexists(path) or changed_files([file]):
-            return
+    path, aside = Path(file.path), _aside(file)
+    if os.path.lexists(aside):
+        _settle(aside, file, policy, lakehouse, root)
+    if os.path.lexists(path) and not changed_files([file]):
         path.rename(aside)
+        _settle(aside, file, policy, lakehouse, root)
+
+
+def _settle(aside: Path, file: FileStat, policy: PostIngestion, lakehouse: Lakehouse, root: str) -> None:
+    path = Path(file.path)
     if changed_files([replace(file, path=str(aside))]):
         _move(aside, path)
     elif policy.action == "delete":
@@ -119,7 +133,7 @@ def _placed(source: Path, name: Path) -> bool:
         return False
     if source.parent != name.parent and (source.is_symlink() or source.stat().st_dev != name.parent.stat().st_dev):
         # Beside its place first, under a name that is no data: a copy takes a while, and may not come to its end.
-        draft = name.with_name(f".{name.name}.lakelogic-part")
+        draft = name.with_name(f".{name.name}{HALF_COPIED}")
         try:
             shutil.copy2(source, draft)
             return _placed(draft, name)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lakelogic_assets.spark import locks
+
+_FOREIGN_SECONDS: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class Intents:
     def note(self, intent: Intent) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(intent.app)
-        draft = path.with_suffix(".tmp")
+        # Without a lock two processes may note the same window: each writes a file of its own.
+        draft = path.with_suffix(f".{socket.gethostname()}.{os.getpid()}.tmp")
         noted = {"app": intent.app, "generation": intent.generation, "report": intent.report, "owner": _owner()}
         with draft.open("w", encoding="utf-8") as file:
             json.dump(noted, file, default=str)
@@ -63,8 +68,10 @@ class Intents:
         for path in sorted(self.folder.glob("*.json")):
             try:
                 noted = json.loads(path.read_text(encoding="utf-8"))
-                in_hand = _is_another(noted.get("owner"))
+                in_hand = _is_another(noted.get("owner"), time.time() - path.stat().st_mtime)
                 yield path, Intent(noted["app"], int(noted["generation"]), self.target, noted["report"], in_hand)
+            except FileNotFoundError:
+                continue  # forgotten by its own run since the folder was listed
             except (ValueError, KeyError, TypeError):
                 yield path, None
 
@@ -73,15 +80,30 @@ class Intents:
 
 
 def _owner() -> list[int | str]:
-    return [os.getpid(), _began(os.getpid())]
+    return [os.getpid(), _began(os.getpid()), socket.gethostname(), _boot()]
 
 
-def _is_another(owner: list[int | str] | None) -> bool:
-    """Process ids are used again; one that began at the same moment is the same process."""
+def _is_another(owner: list[int | str] | None, age: float) -> bool:
+    """Process ids are used again; one that began at the same moment is the same process.
+
+    Nobody sees the processes of another machine: they have a day.
+    """
     if not owner or owner == _owner():
         return False
-    pid, began = owner
+    pid, began, *machine = owner
+    if machine and machine[0] != socket.gethostname():
+        return age < _FOREIGN_SECONDS
+    if machine and machine[1] != _boot():
+        return False
     return began != "" and _began(int(pid)) == began
+
+
+def _boot() -> str:
+    """What a machine is called from one start to the next; nothing, where nobody can tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def _began(pid: int) -> str:

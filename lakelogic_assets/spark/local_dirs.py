@@ -13,7 +13,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ LOCAL_DIR: Final = "spark.local.dir"
 LOCAL_DIRS_VARIABLE: Final = "SPARK_LOCAL_DIRS"
 _OWNER: Final = "owner"
 _YOUNG_SECONDS: Final = 60.0
-"""A folder is a moment older than the lock in it."""
+"""A folder is a moment older than the owner in it."""
 
 
 def bases(conf: Mapping[str, str]) -> list[Path]:
@@ -35,8 +35,11 @@ def bases(conf: Mapping[str, str]) -> list[Path]:
 def private_folder(base: Path) -> Path:
     """A new folder that is this process's until it ends."""
     folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=_parent(base)))
-    descriptor = os.open(folder / _OWNER, os.O_CREAT | os.O_RDWR, 0o600)
+    # Locked before it gets its name: an owner without a lock is a dead one.
+    draft = folder / f"{_OWNER}.tmp"
+    descriptor = os.open(draft, os.O_CREAT | os.O_RDWR, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
+    draft.rename(folder / _OWNER)
     atexit.register(_remove_own, folder, os.getpid())
     return folder
 
@@ -49,19 +52,20 @@ def note_jvm(folders: Iterable[Path], pid: int) -> None:
 
 def abandoned(places: Iterable[Path]) -> list[Path]:
     """Folders whose process has died before it could remove them."""
-    found = []
-    for base in places:
-        with contextlib.suppress(OSError):
-            found += [each for each in sorted(_named(base).iterdir()) if _is_abandoned(each)]
-    return found
+    return [folder for folder in _folders(places) if _if_abandoned(folder, lambda _: None)]
 
 
 def sweep(places: Iterable[Path]) -> list[Path]:
     """Removes what dead processes have left, and says what that was."""
-    swept = abandoned(places)
-    for folder in swept:
-        shutil.rmtree(folder, ignore_errors=True)
-    return swept
+    return [folder for folder in _folders(places) if _if_abandoned(folder, _remove)]
+
+
+def _folders(places: Iterable[Path]) -> list[Path]:
+    found = []
+    for base in places:
+        with contextlib.suppress(OSError):
+            found += sorted(_named(base).iterdir())
+    return found
 
 
 def _named(base: Path) -> Path:
@@ -78,16 +82,34 @@ def _parent(base: Path) -> Path:
     return folder
 
 
-def _is_abandoned(folder: Path) -> bool:
+def _if_abandoned(folder: Path, act: Callable[[Path], None]) -> bool:
+    """Whether nobody owns a folder; if so, something is done to it while nobody else may."""
     try:
         with (folder / _OWNER).open("r+", encoding="utf-8") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             jvm = file.read().strip()
+            if jvm and _is_java(jvm):
+                return False
+            act(folder)
+            return True
     except BlockingIOError:
         return False
     except OSError:
+        if not _is_old(folder):
+            return False
+    act(folder)
+    return True
+
+
+def _is_old(folder: Path) -> bool:
+    try:
         return time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
-    return not (jvm and _is_java(jvm))
+    except OSError:
+        return False
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_java(pid: str) -> bool:
@@ -99,4 +121,4 @@ def _is_java(pid: str) -> bool:
 
 def _remove_own(folder: Path, pid: int) -> None:
     if os.getpid() == pid:  # a fork ends before what it was forked from
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)

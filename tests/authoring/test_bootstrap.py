@@ -56,6 +56,42 @@ def test_files_that_differ_in_a_date_are_one_table(landing: Path) -> None:
     assert "bronze: bronze_claims_cdc.yaml" in listed
 
 
+def test_a_time_with_its_zone_is_no_part_of_a_name(landing: Path) -> None:
+    for name in ("orders_20260101T1000Z.csv", "orders_20260102T1000Z.csv", "size_1Z.csv"):
+        (landing / name).write_text("id\n1\n")
+    found = drafted(landing.parent)
+    patterns = {table: contract.source and contract.source.pattern for table, contract in found.items()}
+    assert patterns == {"bronze_orders": "orders_[0-9]*.csv", "bronze_size_1z": "size_1Z.csv"}
+
+
+def test_a_column_that_files_spell_in_two_cases_is_one(landing: Path) -> None:
+    (landing / "a_1.csv").write_text("Id,more\n1,x\n")
+    (landing / "a_2.csv").write_text("id\n1.5\n")
+    assert types(drafted(landing.parent)["bronze_a"]) == {"Id": "double", "more": "string"}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "message"),
+    [
+        (b"a,a,b\n1,2,3\n", "csv", r"columns of .*f\.csv 'a' stands twice: rename one in the file"),
+        (b"Id,id\n1,2\n", "csv", r"columns of .*f\.csv 'Id' and 'id' differ only in case: rename one"),
+        (b'{"Id": 1, "id": 2}\n', "jsonl", r"f\.jsonl 'Id' and 'id' differ only in case"),
+        (b"a,,b\n1,2,3\n", "csv", r"Column 2 of .*f\.csv has no name: give it one in the file"),
+        (b"id,stra\xdfe\n1,x\n", "csv", r"f\.csv is not UTF-8 \(line 1\): convert it"),
+        (b"id,n\n1,M\xfcller\n", "csv", r"f\.csv is not UTF-8 \(line 2\): .*`options: \{encoding: ISO-8859-1\}`"),
+        (b'{"n": "M\xfcller"}\n', "jsonl", r"f\.jsonl is not UTF-8 \(line 1\)"),
+    ],
+)
+def test_a_file_whose_names_or_signs_no_table_can_have_is_named_with_its_cure(
+    landing: Path, content: bytes, kind: str, message: str
+) -> None:
+    (landing / f"f.{kind}").write_bytes(content)
+    output = landing.parent / "contracts"
+    with pytest.raises(RequestError, match=message):
+        bootstrap(landing, output, output / "_registry.yaml", kind=kind)
+    assert not output.exists()
+
+
 def test_columns_are_what_the_files_show_and_codes_keep_their_zeros(landing: Path) -> None:
     head = "id;code;amount;on;at;paid;note\n"
     (landing / "a_1.csv").write_text(head + "1;007;1;2026-02-06;2026-02-06 10:00:00;true;\n")

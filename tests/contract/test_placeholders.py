@@ -76,9 +76,11 @@ def test_variables_are_expanded_with_their_defaults(text: str, expanded: str, mi
             "LAKELOGIC_PII_KEY", "LAKELOGIC_PII_KEYS", "LAKELOGIC_PII_KEY_AB12", "LAKELOGIC_PII_SALT", "DB_PASSWORD",
             "DB_PASS", "PGPASS", "OPENAI_APIKEY", "SENTRY_DSN", "AIRFLOW_CONN_X", "BASIC_AUTH", "JWT",
             "STORAGE_CONNECTION_STRING", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "azure_client_secret", "STORAGE_KEY", "MY_SAS", "SLACK_WEBHOOK_URL",
+            "ROOT_PW", "DATA_PW2", "LAKELOGIC_VAULT_PIN", "MAIL_DOMAIN_PIN", "STORAGE_ACCESS",
         )),
         *((name, False) for name in (
             "LAKELOGIC_VAR_LAKE", "HOME", "PWD", "COMPASS_CATALOG", "AUTHORS_PATH", "CATALOG", "RIDEFLOW_DEV_STORAGE_ACCOUNT", "MONKEY", "TURKEY_CATALOG",
+            "SHIPPING_ROOT", "PINEAPPLE_PATH", "WEB_ACCESS_LOGS_PATH",
         )),
     ],
 )  # fmt: skip
@@ -98,11 +100,15 @@ def test_a_secret_is_known_by_its_name(name: str, *, secret: bool) -> None:
             "postgres://app:hunter2@db/shop", "redis://:hunter2@cache", "jdbc:oracle:thin:@db", "AccountKey=abc;x=y",
             "https://store.example.com/x?sig=abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx", "-----BEGIN PRIVATE KEY-----",
             "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "0123456789abcdef0123456789abcdef",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "k3j9x1c7z5q2w8e4r6t0y9u7i5o3p1", "https://x1y2z3@git.example.com/x",
+            "https://f.example.com/api?code=0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef\n",
         )),
         *(("DATA_PATH", value, False) for value in (
             "/srv/lake", "abfss://lake@rideflowdevaccount.dfs.core.windows.net/raw", "s3a://bucket/data",
             "data.owners@example.com", "LakehouseProduction2026WestEurope", "a_long_name_of_a_table_of_2026_and_more",
             "abfss://6f0fd2a1-3c4b-4d5e-8f90-a1b2c3d4e5f6@onelake.dfs.fabric.microsoft.com/x", "/var/data/pytest-of-me/test_a_file0",
+            "st8f3k2j9x1c7z5rideflow1", "/var/folders/5r/8z0_9x2n1s30h8y2kqk6w3x40000gn/T/lake", "/mnt/0123456789abcdef0123456789abcdef/",
+            "s3a://data-a1b2c3d4e5f6a7b8c9d0e1f2/x", "/data/LakehouseProduction2026WestEuropeAndNorth",
         )),
         ("LAKELOGIC_VAR_X", "0123456789abcdef0123456789abcdef", False),
         ("UNSET_AND_UNKNOWN", "", False),

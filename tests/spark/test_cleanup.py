@@ -137,9 +137,50 @@ def test_a_clean_up_that_died_with_a_file_aside_is_finished_by_the_next(
     _when(monkeypatch, "_archived", die)
     with pytest.raises(KeyboardInterrupt):
         landing.clean_up(files)
-    assert list(landing.landed()) == [".orders.csv.lakelogic-read"]
+    assert list(landing.landed()) == [f".orders.csv.4-{MONDAY}000000000.lakelogic-read"]
+    assert list_files(f"{landing.folder}/.*") == []
     landing.clean_up(files)
     assert (landing.landed(), landing.archived()) == ({}, {"orders.csv": "read"})
+
+
+@pytest.mark.parametrize("action", ["archive", "delete"])
+def test_a_name_that_is_delivered_again_after_a_clean_up_died_is_two_files_each_dealt_with_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    landing = Landing(tmp_path, action)
+    first = landing.land("monday")
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    _when(monkeypatch, "_settle", die)
+    with pytest.raises(KeyboardInterrupt):
+        landing.clean_up(first)
+    second = landing.land("tuesday", TUESDAY)
+    landing.clean_up(first)
+    assert landing.landed() == {"orders.csv": "tuesday"}
+    landing.clean_up(second)
+    archived = {"orders.csv": "monday", "orders.20270116T080000Z.csv": "tuesday"}
+    assert (landing.landed(), landing.warnings) == ({}, [])
+    assert action == "delete" or landing.archived() == archived
+
+
+def test_what_a_dead_clean_up_has_left_aside_is_not_given_back_for_a_later_delivery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing = Landing(tmp_path, "delete")
+    first = landing.land("monday")
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    _when(monkeypatch, "_settle", die)
+    with pytest.raises(KeyboardInterrupt):
+        landing.clean_up(first)
+    landing.clean_up(landing.land("tuesday", TUESDAY))
+    assert list_files(str(landing.folder)) == []
+    landing.clean_up(first)
+    assert landing.landed() == {}
 
 
 def test_an_archive_that_cannot_be_written_gives_the_file_back(tmp_path: Path) -> None:

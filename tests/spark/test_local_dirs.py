@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +41,33 @@ def test_what_a_killed_process_has_left_is_swept(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     assert sweep([tmp_path, tmp_path / "nowhere"]) == [folder]
     assert [*folder.parent.iterdir()] == []
+
+
+def test_a_folder_that_is_being_made_is_not_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        assert sweep([tmp_path]) == []
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    folder = private_folder(tmp_path)
+    assert (sweep([tmp_path]), [*folder.iterdir()]) == ([], [folder / "owner"])
+
+
+def test_what_is_being_swept_is_nobody_elses_to_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / f"lakelogic-{os.getuid()}" / "dead"
+    folder.mkdir(parents=True)
+    (folder / "owner").touch()
+    remove, seen = shutil.rmtree, []
+
+    def watched(*given: Any, **named: Any) -> None:
+        seen.append(abandoned([tmp_path]))
+        remove(*given, **named)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    assert (sweep([tmp_path]), seen, folder.exists()) == ([folder], [[]], False)
 
 
 def test_a_folder_that_somebody_else_has_put_there_gets_no_rows(tmp_path: Path) -> None:

@@ -101,6 +101,41 @@ def test_an_intent_that_the_disk_has_damaged_is_kept_for_the_doctor(tmp_path: Pa
     assert intents.damaged() == []
 
 
+def test_two_processes_that_note_one_window_at_a_time_do_not_take_each_others_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intents, sync, pid = Intents(tmp_path, "s3://lake/t"), os.fsync, os.getpid()
+
+    def beside(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+        intents.note(Intent("c|full", 1, "s3://lake/t", {}))
+        monkeypatch.setattr(os, "getpid", lambda: pid)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", beside)
+    intents.note(Intent("c|full", 2, "s3://lake/t", {}))
+    assert [intent.generation for intent in intents.open()] == [2]
+    assert len([*intents.folder.iterdir()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "boot", "age", "left_alone"),
+    [("elsewhere", "any", 0, True), ("elsewhere", "any", 90_000, False), (None, "an earlier start", 0, False)],
+)
+def test_without_a_lock_a_run_of_another_machine_has_a_day(
+    host: str | None, boot: str, age: int, left_alone: bool, tmp_path: Path
+) -> None:
+    intents = Intents(tmp_path, "s3://lake/t")
+    intents.note(Intent("c|full", 1, "s3://lake/t", {}))
+    (file,) = intents.folder.iterdir()
+    noted = json.loads(file.read_text())
+    pid, began, here, _ = noted["owner"]
+    file.write_text(json.dumps(noted | {"owner": [pid, began, host or here, boot]}))
+    os.utime(file, (time.time() - age,) * 2)
+    assert bool(list(intents.open())) is not left_alone
+
+
 _NOTE_AND_STAY = """\
 import sys, time
 from pathlib import Path

@@ -7,11 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from lakelogic_assets.errors import SourceError
 from lakelogic_assets.spark.sources.snapshot import FileStat
 from lakelogic_assets.spark.tables import fixed_prefix
 
+TAKEN_ASIDE: Final = ".lakelogic-read"
+HALF_COPIED: Final = ".lakelogic-part"
+"""Endings of what a clean-up has in hand, which is no data whatever a path spells."""
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -25,7 +29,7 @@ def list_files(path: str, *, pattern: str | None = None, recursive: bool = False
     for match in _matches(path):
         entries = _below(match, recursive) if match.is_dir() else iter([match])
         for file in entries:
-            if pattern and not _fits(file, match, pattern):
+            if file.name.endswith((TAKEN_ASIDE, HALF_COPIED)) or (pattern and not _fits(file, match, pattern)):
                 continue
             if stat := _stat(file):
                 found[stat.path] = stat
