@@ -35,7 +35,7 @@ class _Progress:
     published: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    """Of the troubles, those of windows that were not even judged."""
+    """Of the troubles, those of windows that were tried and not even judged."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Step:
                 progress.published += 1
             else:
                 progress.troubles[name] = attempt.trouble
-                if attempt.report is None:
+                if attempt.report is None and name not in waits:
                     progress.errors[name] = attempt.trouble
                 self.context.log.error(f"{'/'.join(self.product.key)} {name}: {attempt.trouble}")
             yield from self._recorded(attempt, partition, several=several)
