@@ -183,7 +183,7 @@ class RowRule(RuleOptions, Bounds):
 
 class Unique(Payload):
     """Each key once, compared as a merge compares it: a key of several columns may have NULL parts, and two rows with
-    the same parts and NULL in the same places are one key. A row without any part of its key breaks the rule."""
+    the same parts and NULL in the same places are one key. A row whose key is all NULL breaks the rule."""
 
     fields: Names = Field(validation_alias=AliasChoices("fields", "field", "column", "columns"), min_length=1)
 

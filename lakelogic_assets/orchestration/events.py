@@ -8,7 +8,7 @@ its version is pinned and tests hold on to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import dagster as dg
@@ -87,13 +87,16 @@ def latest(instance: dg.DagsterInstance, asset_key: dg.AssetKey, partition: str 
 
 
 def days_of_run(
-    instance: dg.DagsterInstance, asset_key: dg.AssetKey, partitions: Sequence[str], run: dg.DagsterRun
-) -> frozenset[str]:
-    """Of these partitions, the ones that this very run has recorded, or the runs that it goes on from."""
+    instance: dg.DagsterInstance, keys: Set[dg.AssetKey], run: dg.DagsterRun
+) -> dict[dg.AssetKey, set[str]]:
+    """The partitions of some assets that this very run has recorded, or the runs that it goes on from."""
     runs = dict.fromkeys(each for each in (run.run_id, run.parent_run_id, run.root_run_id) if each)
     logged = (entry for each in runs for entry in instance.all_logs(each, of_type=_MATERIALIZED))
-    events = (entry.dagster_event for entry in logged if entry.dagster_event is not None)
-    return frozenset(e.partition for e in events if e.asset_key == asset_key and e.partition in set(partitions))
+    found: dict[dg.AssetKey, set[str]] = {key: set() for key in keys}
+    for event in (entry.dagster_event for entry in logged if entry.dagster_event is not None):
+        if event.asset_key in found and event.partition is not None:
+            found[event.asset_key].add(event.partition)
+    return found
 
 
 def _records(

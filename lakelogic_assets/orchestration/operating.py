@@ -194,12 +194,13 @@ class _Operation:
         """What was set, for each contract that it is meant for; what does not fit is refused."""
         if not self.asked.overrides:
             return {}
-        project = self.engine.workspace.project
+        registry, project = self.engine.registry, self.engine.workspace.project
         try:
-            found = overridden(self.engine.registry, parse_overrides(self.asked.overrides), project, self.named)
+            found = overridden(registry, parse_overrides(self.asked.overrides), project, self.named)
         except LakeLogicError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
-        wrong = [str(problem) for problem in found.errors if problem.location.option]
+        # Not only what is blamed on the option: a contract that it breaks is left as it was, and would run without it.
+        wrong = [str(problem) for problem in found.errors if problem not in registry.problems]
         if wrong:
             raise dg.Failure("; ".join(wrong), allow_retries=False)
         return {key: found.contracts[key].place.overrides for key in self.named}

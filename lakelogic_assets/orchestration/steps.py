@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ class _Progress:
     published: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    """Of the troubles, those of windows that were not even judged."""
+    """Of the troubles, those of windows that were tried and not even judged."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,12 @@ class Step:
         asked = self.asked
         seconds = asked.policy.timeout_seconds or self.product.settings.timeout_seconds
         set_deadline(self.context.instance, self.context.run.run_id, self.product, len(partitions), seconds)
-        missing = self._missing_in_this_run(partitions) if several and not self.options.ignore_gates else {}
-        stood_in = {up: days for up, days in missing.items() if self.engine.stands_in(up, self.product.key)}
-        waits = {day: "/".join(up) for up, days in missing.items() if up not in stood_in for day in days}
+        waits = self._waits(partitions) if several and not self.options.ignore_gates else {}
         progress = _Progress()
         for partition in partitions:
             name, window = partition or "full", self.product.window(partition)
             if name in waits:
-                reason = f"{waits[name]} did not publish it in run {self.context.run.run_id[:8]}"
+                reason = f"{'/'.join(waits[name])} did not publish it in run {self.context.run.run_id[:8]}"
                 attempt = self.engine.hold(self.product, window, asked, reason)
             else:
                 attempt = self.engine.run(self.product, window, asked)
@@ -103,7 +101,7 @@ class Step:
                 progress.published += 1
             else:
                 progress.troubles[name] = attempt.trouble
-                if attempt.report is None:
+                if attempt.report is None and name not in waits:
                     progress.errors[name] = attempt.trouble
                 self.context.log.error(f"{'/'.join(self.product.key)} {name}: {attempt.trouble}")
             yield from self._recorded(attempt, partition, several=several)
@@ -112,8 +110,8 @@ class Step:
         goes_on = several and progress.published > 0 and self._has_downstream()
         if progress.troubles and not goes_on:
             raise _failure(self.product, progress, len(partitions))
-        if stood_in and not goes_on:
-            # The step above has passed on its good days, so nobody else would say that it has bad ones.
+        if not goes_on and (stood_in := self._lost_above()):
+            # The steps above have passed on their good days, so nobody else would say that they have bad ones.
             raise _stood_in(self.product, stood_in)
         for name, why in progress.errors.items():
             # The step goes on for its good days, so whoever needs the others is told by a hold.
@@ -157,18 +155,35 @@ class Step:
             if check.name in wanted:
                 yield dg.Output(None, output_name=events.output_name(self.product.asset_key, check.name))
 
-    def _missing_in_this_run(self, partitions: Sequence[str | None]) -> dict[Key, list[str]]:
-        """By upstream, the days that it should have brought in this very run and did not."""
+    def _waits(self, partitions: Sequence[str | None]) -> dict[str, Key]:
+        """By day, an upstream that should have brought it in this very run and did not, unless its table stands in."""
         days = [day for day in partitions if day is not None]
-        running = self.context.job_def.asset_layer.selected_asset_keys
         product = self.product
-        found: dict[Key, list[str]] = {}
-        for upstream in product.upstream:
-            if product.upstream_partitions.get(upstream) == product.partitions and asset_key(upstream) in running:
-                done = events.days_of_run(self.context.instance, asset_key(upstream), days, self.context.run)
-                missing = [day for day in days if day not in done]
-                found |= {upstream: missing} if missing else {}
-        return found
+        alike = [up for up in product.upstream if product.upstream_partitions.get(up) == product.partitions]
+        missing = self._missing({asset_key(up) for up in alike}, days)
+        lost = {up: missing[asset_key(up)] for up in alike if asset_key(up) in missing}
+        return {day: up for up, found in lost.items() if not self.engine.stands_in(up, product.key) for day in found}
+
+    def _lost_above(self) -> dict[dg.AssetKey, list[str]]:
+        """What the assets that this one is made from, near or far, have not published of this run's days."""
+        context, layer = self.context, self.context.job_def.asset_layer
+        cut = layer.get(self.product.asset_key).partitions_def or context.job_def.partitions_def
+        if cut is None or not context.has_partition_key_range:
+            return {}
+        above: set[dg.AssetKey] = set()
+        found = {self.product.asset_key}
+        while found:
+            parents = {key for each in found for key in layer.get(each).parent_keys}
+            found = parents & layer.selected_asset_keys - above
+            above |= found
+        return self._missing({key for key in above if layer.get(key).partitions_def == cut}, context.partition_keys)
+
+    def _missing(self, keys: Set[dg.AssetKey], days: Sequence[str]) -> dict[dg.AssetKey, list[str]]:
+        """By asset that is part of this run, the days that it has not published."""
+        running = keys & self.context.job_def.asset_layer.selected_asset_keys
+        done = events.days_of_run(self.context.instance, running, self.context.run) if running else {}
+        missing = {key: [day for day in days if day not in done[key]] for key in sorted(running, key=str)}
+        return {key: lost for key, lost in missing.items() if lost}
 
     def _has_downstream(self) -> bool:
         """Whether a later step of this run waits for this asset: failing here would take its good days with it."""
@@ -187,8 +202,8 @@ def _failure(product: Product, progress: _Progress, windows: int) -> dg.Failure:
     )
 
 
-def _stood_in(product: Product, missing: Mapping[Key, Sequence[str]]) -> dg.Failure:
-    told = "; ".join(f"{'/'.join(upstream)} did not publish {', '.join(days)}" for upstream, days in missing.items())
+def _stood_in(product: Product, missing: Mapping[dg.AssetKey, Sequence[str]]) -> dg.Failure:
+    told = "; ".join(f"{key.to_user_string()} did not publish {', '.join(days)}" for key, days in missing.items())
     return dg.Failure(
         description=f"{'/'.join(product.key)} is published, with what was there before: {told} in this run.",
         allow_retries=False,

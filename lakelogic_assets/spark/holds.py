@@ -33,6 +33,17 @@ class Hold:
         """Whether a run is the one that asked, or the call it belonged to; the beginning of an id is enough."""
         return any(each.startswith(run_id) for each in (self.run_id, self.pipeline_run_id or "")) and bool(run_id)
 
+    def as_dict(self) -> dict[str, Any]:
+        """All but whose it is, as files and the run log keep it."""
+        said = {"window": self.window.as_dict(), "reasons": list(self.reasons), "run_id": self.run_id, "at": self.at}
+        more = {"asks": self.asks, "pipeline_run_id": self.pipeline_run_id}
+        return said | {name: value for name, value in more.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, key: Key, said: Mapping[str, Any]) -> Hold:
+        window, reasons = Window.from_dict(said["window"]), tuple(said["reasons"])
+        return cls(key, window, reasons, said["run_id"], said["at"], said.get("asks"), said.get("pipeline_run_id"))
+
     def __str__(self) -> str:
         why = "; ".join(self.reasons) or "a gate is closed"
         return f"{'/'.join(self.key)} is held back for {self.window.key}: {why}"
@@ -45,9 +56,7 @@ class Holds:
         self.folder = folder
 
     def note(self, hold: Hold) -> None:
-        said = {"window": hold.window.as_dict(), "reasons": hold.reasons, "run_id": hold.run_id, "at": hold.at}
-        more = {"asks": hold.asks, "pipeline_run_id": hold.pipeline_run_id}
-        write_note(self._path(hold.key, hold.window), said | {k: v for k, v in more.items() if v is not None})
+        write_note(self._path(hold.key, hold.window), hold.as_dict())
 
     def release(self, key: Key, window: Window, *, exactly: bool = False) -> None:
         """Forget the holds that a success of the window covers completely; `exactly`, only that of this very window."""
@@ -72,12 +81,9 @@ class Holds:
 def _read(key: Key, path: Path) -> Hold | None:
     """None for a hold that was released meanwhile."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        return Hold.from_dict(key, json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    window = Window.from_dict(said["window"])
-    asks, call = said.get("asks"), said.get("pipeline_run_id")
-    return Hold(key, window, tuple(said["reasons"]), said["run_id"], said["at"], asks, call)
 
 
 def write_note(path: Path, said: Mapping[str, Any]) -> None:

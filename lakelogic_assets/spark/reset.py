@@ -254,13 +254,9 @@ def _draft(deed: Deed, plan: ResetPlan) -> RunReport:
         RESET,
         versions_read={name: version for name, version in read.items() if version is not None},
         versions_written={"target": plan.version + 1} if plan.version is not None and plan.files else {},
-        watermark={"forgotten": plan.watermark, "holds": [_noted(hold) for hold in plan.holds]},
+        watermark={"forgotten": plan.watermark, "holds": [hold.as_dict() for hold in plan.holds]},
         reasons=(f"{'an unknown number of' if plan.rows is None else plan.rows} rows were deleted to load them anew",),
     )
-
-
-def _noted(hold: Hold) -> dict[str, Any]:
-    return {"window": hold.window.as_dict(), "reasons": list(hold.reasons), "run_id": hold.run_id, "at": hold.at}
 
 
 def _emptied(deed: Deed, plan: ResetPlan) -> int | None:

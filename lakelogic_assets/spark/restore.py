@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from lakelogic_assets.contract.document import Contract
 from lakelogic_assets.errors import EngineError, NotFoundError
-from lakelogic_assets.plan.window import Window
 from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark import delta_log
 from lakelogic_assets.spark.boundaries import list_as_done, listed_as_done
@@ -146,10 +145,7 @@ def restore_contract(
             raise EngineError(f"{contract.table} is already what it was at version {plan.version}.")
         warnings = _manifest_restored(contract, lakehouse, plan)
         for each in plan.holds:
-            window = Window.from_dict(each["window"])
-            Holds(destination.holds).note(
-                Hold(contract.key, window, tuple(each["reasons"]), each["run_id"], each["at"])
-            )
+            Holds(destination.holds).note(Hold.from_dict(contract.key, each))
         read = {"target": plan.version}
         if plan.quarantine_version is not None:
             read["quarantine"] = plan.quarantine_version

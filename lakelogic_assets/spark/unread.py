@@ -49,7 +49,9 @@ def hold_back(
     """Log that a window is held, and note it, so that whatever reads from it waits in every run."""
     report = record(contract, destination, request, "held", reasons=reasons, warnings=warnings)
     at = report.started_at.isoformat()
-    Holds(destination.holds).note(Hold(contract.key, request.window, noted or reasons, report.run_id, at))
+    call = report.pipeline_run_id
+    hold = Hold(contract.key, request.window, noted or reasons, report.run_id, at, pipeline_run_id=call)
+    Holds(destination.holds).note(hold)
     return report
 
 

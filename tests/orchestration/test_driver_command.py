@@ -99,38 +99,53 @@ def test_a_standing_call_that_resumes_takes_in_new_days_although_an_old_one_stay
     assert planned == [[f"shop/{BRONZE}", TWO], [f"shop/{SILVER}", TWO]]
 
 
-def test_a_driver_runs_mends_resumes_and_tells_everybody(
-    shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registries = [
-        *("--registry", f"{TILL}/_system.yaml", "--reference-registry", f"{REFERENCE}/_registry.yaml"),
-        *("--gold-registry", f"{WAREHOUSE}/_registry.yaml"),
-    ]
-    logs = tmp_path / "logs"
-    pages: list[str] = []
-    monkeypatch.chdir(shop.root)
+class Night:
+    """Calls of the driver over all registries of the shop, and what it told others."""
 
-    def call(*words: str | Path) -> tuple[int, str]:
+    def __init__(self, shop: Shop, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.shop, self.logs, self.capsys = shop, logs, capsys
+        self.pages: list[str] = []
+        days = ["--window", "range", "--window-start-date", ONE, "--window-end-date", TWO]
+        self.asked = ["--layers", "reference,bronze,silver,gold", *days, "--state-path", str(logs / "state.json")]
+
+    def call(self, *words: str | Path) -> tuple[int, str]:
+        registries = [
+            *("--registry", f"{TILL}/_system.yaml", "--reference-registry", f"{REFERENCE}/_registry.yaml"),
+            *("--gold-registry", f"{WAREHOUSE}/_registry.yaml"),
+        ]
         code = lakelogic(["driver", *registries, *map(str, words)])
-        said = capsys.readouterr()
+        said = self.capsys.readouterr()
         return code, said.out + said.err
 
-    def scrape(server: MetricsServer, _: float) -> None:
+    def scrape(self, server: MetricsServer) -> None:
         with urlopen(server.url) as answer:  # noqa: S310 - the address of a server of this test
-            pages.append(answer.read().decode())
+            self.pages.append(answer.read().decode())
 
-    monkeypatch.setattr(MetricsServer, "linger", scrape)
 
-    # A range over all layers, of which a gate holds the second day back.
+@pytest.fixture
+def night(shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Night:
+    monkeypatch.chdir(shop.root)
+    made = Night(shop, tmp_path / "logs", capsys)
+    monkeypatch.setattr(MetricsServer, "linger", lambda server, _: made.scrape(server))
+    return made
+
+
+def test_a_driver_runs_mends_resumes_and_tells_everybody(night: Night) -> None:
+    first = _a_range_over_all_layers_of_which_a_gate_holds_a_day(night)
+    _one_day_of_one_entity_is_read_again_and_nothing_else(night)
+    _what_is_left_is_done_under_the_first_name_and_everybody_is_told(night, first)
+    _a_backfill_cuts_what_has_no_days_of_its_own_as_it_was_asked_to(night)
+
+
+def _a_range_over_all_layers_of_which_a_gate_holds_a_day(night: Night) -> str:
+    shop = night.shop
     shop.land(ONE, 10, 20)
     shop.land(TWO, CLOSED)
-    days = ["--window", "range", "--window-start-date", ONE, "--window-end-date", TWO]
-    asked: list[str | Path] = ["--layers", "reference,bronze,silver,gold", *days, "--state-path", logs / "state.json"]
-    code, said = call(*asked, "--summary-table", "lakelogic.night", "--metrics-backend", "json")
+    code, said = night.call(*night.asked, "--summary-table", "lakelogic.night", "--metrics-backend", "json")
     assert code == 1, said
     assert shop.rows("silver_reference_tills", "till") == [("left",), ("right",)]
     assert shop.days(SILVER) == [ONE]
-    state = json.loads((logs / "state.json").read_text())
+    state = json.loads((night.logs / "state.json").read_text())
     assert state["status"] == "partial"
     assert [f"shop/{SILVER}", TWO] not in state["done"]
     figures = json.loads((shop.root / ".lakehouse/_lakelogic/pipeline_metrics.json").read_text())
@@ -138,38 +153,42 @@ def test_a_driver_runs_mends_resumes_and_tells_everybody(
     (place,) = [line.removeprefix("summary row in ") for line in said.splitlines() if line.startswith("summary row")]
     (row,) = DeltaTable(place).to_pyarrow_table().to_pylist()
     assert (row["pipeline_run_id"], row["status"]) == (state["pipeline_run_id"], "partial")
+    return str(state["pipeline_run_id"])
 
-    # The source is mended and one day of one entity read again: nothing else is run.
-    shop.land(TWO, 11)
+
+def _one_day_of_one_entity_is_read_again_and_nothing_else(night: Night) -> None:
+    night.shop.land(TWO, 11)
     rebuild = ["--reprocess-start-date", TWO, "--reprocess-end-date", TWO]
-    code, said = call("--layers", "bronze", "--entities", "orders", *rebuild)
+    code, said = night.call("--layers", "bronze", "--entities", "orders", *rebuild)
     assert code == 0, said
-    assert windows(shop, BRONZE) == [(ONE, "success"), (TWO, "success"), (TWO, "success")]
-    assert len(windows(shop, SILVER)) == 2
+    assert windows(night.shop, BRONZE) == [(ONE, "success"), (TWO, "success"), (TWO, "success")]
+    assert len(windows(night.shop, SILVER)) == 2
 
-    # What is left of the first run is done under its name, and everybody is told.
-    database = logs / "runs.duckdb"
-    code, said = call(
-        *asked, "--resume", "--summary-backend", "duckdb", "--summary-database", database,
-        "--metrics-path", logs / "metrics.json", "--metrics-backend", "prometheus", "--metrics-port", "0",
+
+def _what_is_left_is_done_under_the_first_name_and_everybody_is_told(night: Night, first: str) -> None:
+    shop, database = night.shop, night.logs / "runs.duckdb"
+    code, said = night.call(
+        *night.asked, "--resume", "--summary-backend", "duckdb", "--summary-database", database,
+        "--metrics-path", night.logs / "metrics.json", "--metrics-backend", "prometheus", "--metrics-port", "0",
     )  # fmt: skip
     assert code == 0, said
     assert windows(shop, SILVER)[2:] == [(TWO, "success")]
     assert len(windows(shop, BRONZE)) == 3
     assert shop.rows(GOLD, "ordered_on", "total") == [(ONE, "30.0"), (TWO, "11.0")]
     assert "metrics on http://127.0.0.1:" in said
-    (page,) = pages
+    (page,) = night.pages
     assert 'lakelogic_pipeline_status{status="success"} 1' in page
-    assert state["pipeline_run_id"] in page
-    told = json.loads((logs / "metrics.json").read_text())
-    assert (told["pipeline_run_id"], told["status"]) == (state["pipeline_run_id"], "success")
+    assert first in page
+    told = json.loads((night.logs / "metrics.json").read_text())
+    assert (told["pipeline_run_id"], told["status"]) == (first, "success")
     with duckdb.connect(str(database), read_only=True) as connection:
         found = connection.execute("SELECT pipeline_run_id, status FROM runs.lakelogic.pipeline_runs").fetchall()
-    assert found == [(state["pipeline_run_id"], "success")]
+    assert found == [(first, "success")]
 
-    # A backfill cuts what has no days of its own as it was asked to.
+
+def _a_backfill_cuts_what_has_no_days_of_its_own_as_it_was_asked_to(night: Night) -> None:
     weeks = ["--backfill-start-date", ONE, "--backfill-end-date", "2026-02-09", "--backfill-granularity", "week"]
-    code, said = call("--layers", "gold", *weeks)
+    code, said = night.call("--layers", "gold", *weeks)
     assert code == 0, said
-    assert [key for key, _ in windows(shop, GOLD)][-2:] == ["2026-02-01..2026-02-08", "2026-02-08..2026-02-10"]
-    assert shop.rows(GOLD, "ordered_on", "total") == [(ONE, "30.0"), (TWO, "11.0")]
+    assert [key for key, _ in windows(night.shop, GOLD)][-2:] == ["2026-02-01..2026-02-08", "2026-02-08..2026-02-10"]
+    assert night.shop.rows(GOLD, "ordered_on", "total") == [(ONE, "30.0"), (TWO, "11.0")]

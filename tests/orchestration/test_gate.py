@@ -7,6 +7,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from lakelogic_assets.spark.holds import Holds
+from lakelogic_assets.spark.run_log import read_runs
 from tests.orchestration.conftest import BAD_DAY, DAYS, Runner
 
 GOOD_DAYS = [day for day in DAYS if day != BAD_DAY]
@@ -38,11 +40,20 @@ def test_in_a_run_over_a_week_the_other_six_days_reach_every_layer(week: Runner)
     assert week.recorded("silver_till_orders") == week.recorded("gold_till_totals") == GOOD_DAYS
     # So the next run since the last success tries it again.
     assert week.logged("gold_till_totals", BAD_DAY) == "held"
+    _is_noted_once_under_the_run_and_its_call(week, result.run_id)
     # What needs every day waits until all of them are there.
     assert week.recorded("gold_till_overview") == []
     assert verdicts(result, "silver_till_orders", "no_closed_days") == {day: day != BAD_DAY for day in DAYS}
     assert set(verdicts(result, "silver_till_orders", "reconciliation")) == set(DAYS)
     _later_runs_go_on_from_there(week)
+
+
+def _is_noted_once_under_the_run_and_its_call(week: Runner, call: str) -> None:
+    lake = week.shop.root / ".lakehouse"
+    log = read_runs(str(lake / "warehouse/lake/shop/_pipeline_run_log"), contract="shop/gold_till_totals")
+    (hold,) = Holds(lake / "_lakelogic/holds").of(("shop", "gold_till_totals"))
+    assert [row["run_id"] for row in log if row["status"] == "held"] == [hold.run_id]
+    assert hold.pipeline_run_id == call
 
 
 def _later_runs_go_on_from_there(week: Runner) -> None:

@@ -27,6 +27,13 @@ def test_days_without_a_partition_are_refused_in_one_line(runner: Runner) -> Non
     assert error.message.startswith("dagster._core.definitions.events.Failure: There is no partition from 2026-01-05")
 
 
+def test_a_value_that_breaks_the_contract_is_refused_wherever_the_blame_falls(runner: Runner) -> None:
+    result = start(runner, first_day=DAYS[0], set={"service_levels.row_count": {"anomaly": {"min_ratio": 5}}})
+    (failure,) = [each for each in result.all_events if each.is_step_failure]
+    assert "`min_ratio` 5 is above `max_ratio` 2." in str(failure.step_failure_data.error)
+    assert runner.recorded(BRONZE) == []
+
+
 def test_everything_is_loaded_without_a_log_and_the_ui_warns(runner: Runner) -> None:
     runner.shop.land(DAYS[0], 10)
     result = start(runner, window="last_success")

@@ -139,7 +139,9 @@ def test_the_plan_says_what_would_go_and_changes_nothing(sandbox: Sandbox) -> No
     text = MODEL + "materialization: {strategy: append}"
     sandbox.run(text, ROWS, SCHEMA, window=DAY)
     processor = sandbox.processor(text)
-    held = Hold(processor.contract.key, NEXT, ("too few rows",), "run-9", "2026-02-03T00:00:00+00:00")
+    # It waits for a signature, and still does after the restore.
+    asks = {"reasons": ["too many bad rows"], "ratio": 0.5}
+    held = Hold(processor.contract.key, NEXT, ("too few rows",), "run-9", "2026-02-03T00:00:00+00:00", asks, "call-9")
     holds = Holds(processor.destination.holds)
     holds.note(held)
     lakehouse = processor.workspace.lakehouse(processor.contract)
