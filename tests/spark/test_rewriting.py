@@ -212,10 +212,10 @@ def test_partitions_with_any_name_are_found(spark: SparkSession, tmp_path: Path)
 
 def test_a_table_that_only_grows_refuses_changes(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path / "t", **{"delta.appendOnly": "true"})
-    before = table.on_disk
+    before = table.files
     with pytest.raises(SparkFailure, match="appends"):
         table.merge(CHANGES)
-    assert table.on_disk == before
+    assert table.files == before
     assert table.merge([(70, "new", INSERT)])
 
 
