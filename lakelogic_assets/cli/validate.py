@@ -124,9 +124,10 @@ def _existing(text: str) -> Path:
 
 
 def _looked_for(registry: Registry, paths: Sequence[Path]) -> Iterator[Path]:
-    """Files whose mere presence counts: registries above, and what contracts point at."""
+    """Files whose mere presence counts: registries above, what contracts point at, landing folders."""
     for above in {parent for path in paths for parent in (path, *path.parents)}:
         yield from (above / name for name in _REGISTRIES)
+    yield from (Path(problem.found) for problem in registry.problems if problem.code == "LL316")
     for contract in registry:
         logic = contract.external_logic
         pointed_at = [*(link.path for link in contract.links), logic.path if logic else None]

@@ -164,6 +164,11 @@ CODES: dict[str, Code] = {
                 "A part of a registry that does not fit",
                 "Correct it; until then it is not used, and everything else is.",
             ),
+            "LL316": (
+                "A landing folder that gives way to the default lake",
+                "Make the folder, which then stays, or name the lake: `roots.storage_root` in resources/, or "
+                "LAKELOGIC_VAR_LAKE.",
+            ),
         },
     ),
     # one contract, and contracts together

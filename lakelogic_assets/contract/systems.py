@@ -231,6 +231,8 @@ def _expanded_values(
     said = {key: str(value) for key, value in values.items() if value is not None}
     laid = _laid_over(said, project)
     own = {key: _on_new_root(value, said, laid) for key, value in said.items() if key not in laid}
+    if "storage_root" not in project.values:
+        own |= _delivered(said, own, project, collector, at)
     expanded: dict[str, str] = rewritten(own, collector.expander(environ, at))
     overlay: dict[str, str] = rewritten(laid, Collector(None).expander(environ))
     return expanded | overlay
@@ -251,6 +253,28 @@ def _on_new_root(value: str, said: Mapping[str, str], laid: Mapping[str, str]) -
     old, new = said.get("storage_root"), laid.get("storage_root")
     inside = old and new and value.startswith(f"{old.rstrip('/')}/")
     return f"{new}{value[len(str(old).rstrip('/')) :]}" if inside else value
+
+
+def _delivered(
+    said: Mapping[str, str], moved: Mapping[str, str], project: Project, collector: Collector, at: YamlPath
+) -> dict[str, str]:
+    """Landing folders that are there, and so stay, since nobody has asked for the lake that the others move to.
+
+    Others have put files into them. One that is not there moves, as when data is made here, and is told of.
+    """
+    merged = collector.merged.data if collector.merged else {}
+    owners = {key: merged[key] for key in ("domain", "system") if isinstance(merged.get(key), str)}
+    stay = {}
+    for key, new in moved.items():
+        if "landing" not in key or new == said[key]:
+            continue
+        folder = project.root / fill(said[key], owners)
+        if folder.is_dir():
+            stay[key] = said[key]
+        else:
+            message = f"`{key}: {said[key]}` is not there, so landing files are looked for in {new}."
+            collector.add("LL316", message, (*at, key), found=str(folder))
+    return stay
 
 
 def _expand_blocks(context: SystemContext, merged: Merged, collector: Collector) -> None:

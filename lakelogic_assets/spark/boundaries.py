@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
@@ -22,18 +22,18 @@ from lakelogic_assets.plan.window import Window
 from lakelogic_assets.spark import delta_log, parquet_table
 from lakelogic_assets.spark.destination import Destination
 from lakelogic_assets.spark.identifiers import column, find_name
-from lakelogic_assets.spark.run_log import REMEMBERED, successes
+from lakelogic_assets.spark.known_files import Note, noted, summed_up
+from lakelogic_assets.spark.run_log import Successes, successes
 from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.since import Since
 from lakelogic_assets.spark.sources import Boundary
 from lakelogic_assets.spark.sources.read import delta_place
-from lakelogic_assets.spark.sources.selection import below
-from lakelogic_assets.spark.sources.snapshot import FileStat, files_of
+from lakelogic_assets.spark.sources.snapshot import files_of
 from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
 from lakelogic_assets.spark.windows import time_candidates
 
 _MANY_REPORTS = 128
-"""So many runs are asked for the files that they have read; then one names them all."""
+"""So many runs are asked for the files that they have read; then all of them are summed up."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,8 @@ class Decision:
     nothing_new: bool = False
     since: Since | None = None
     """From where on rows are read, of which a run before may have judged some."""
-    known: tuple[FileStat, ...] = ()
-    """All files that runs before have read, where so many runs name them that this one had better name them all."""
-
-    def remembered(self, root: str) -> dict[str, Any]:
-        """The part of a report that spares the runs to come the reports before it."""
-        return {"known": [[below(file.path, root), file.size, file.mtime] for file in self.known]} if self.known else {}
+    note: Note | None = None
+    """What all runs before have read, where so many were asked that it had better be summed up."""
 
 
 def decide(scope: Scope, destination: Destination, window: Window) -> Decision:
@@ -153,37 +149,36 @@ def _since_files(scope: Scope, source: Source, destination: Destination, strateg
     if strategy == "manifest" and source.manifest_path:
         done = read_manifest(scope, source.manifest_path)
         return Decision(Boundary(excluded=frozenset(done)), reason=f"files that {source.manifest_path} does not list")
-    states = [*_until_all_known(_successes(scope, source, destination))]
+    told = _successes(scope, source, destination)
+    states, note = _files_read(told, destination.known_files)
     if not states:
         return Decision(Boundary(), reason="no earlier success, so all files are read")
     back = (period_seconds(source.lookback) or 0) if source.lookback else None
     root = fixed_prefix(scope.lakehouse.source_path(source.path or ""))
-    before = files_of(states[-1], root, "known") or frozenset()
     newest = max(states, key=lambda state: float(state["max_mtime"]))
     after, seen = float(newest["max_mtime"]), frozenset(newest.get("files_at_max", ()))
-    after = max(after, *(file.mtime for file in before)) if before else after
     read = [files_of(state, root) for state in states]
     if None in read:
-        return Decision(
-            Boundary(after_mtime=after - (back or 0), seen_at_mtime=seen), reason="files since the last success"
-        )
-    known = before.union(file for files in read if files for file in files)
-    after_mtime = None if back is None else after - back
-    boundary = Boundary(after_mtime=after_mtime, known=known)
-    is_long = len(states) >= _MANY_REPORTS and len(known) <= REMEMBERED
-    told = tuple(sorted(known, key=lambda file: file.path)) if is_long else ()
-    return Decision(boundary, reason="files that no success has read", known=told)
+        boundary = Boundary(after_mtime=after - (back or 0), seen_at_mtime=seen)
+        return Decision(boundary, reason="files since the last success", note=note)
+    known = frozenset(file for files in read if files for file in files)
+    boundary = Boundary(after_mtime=None if back is None else after - back, known=known)
+    return Decision(boundary, reason="files that no success has read", note=note)
 
 
-def _until_all_known(reports: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """How far runs have come, the newest first, back to one that names all files that were read before it."""
-    for report in reports:
-        state = report.get("watermark") or {}
-        # A run that found no file, or was given its rows, has read none.
-        if state.get("max_mtime") is not None:
-            yield state
-        if "known" in state:
-            return
+def _files_read(told: Successes, kept: Path) -> tuple[list[Mapping[str, Any]], Note | None]:
+    """How far runs have come, by their reports and a note of those before them; and a new note, when it is due."""
+    note = noted(kept, told.of)
+    count = told.since(note.mark) if note else None
+    reports = (report.get("watermark") or {} for report in told.newest(count))
+    # A run that found no file, or was given its rows, has read none.
+    states: list[Mapping[str, Any]] = [state for state in reports if state.get("max_mtime") is not None]
+    if note is not None and count is not None:
+        states.append(note.state)
+    mark = told.mark
+    if not states or mark is None or (mark.rows if count is None else count) < _MANY_REPORTS:
+        return states, None
+    return states, Note(told.of, mark, summed_up(states))
 
 
 def _since_watermark(scope: Scope, source: Source, destination: Destination, strategy: str, place: str) -> Decision:
@@ -309,12 +304,12 @@ def _last_known(states: Iterable[Mapping[str, Any]], what: str) -> Any:
     return next((state[what] for state in states if state.get(what) is not None), None)
 
 
-def _successes(scope: Scope, source: Source, destination: Destination) -> Iterator[dict[str, Any]]:
+def _successes(scope: Scope, source: Source, destination: Destination) -> Successes:
     """The newest first. What was written to a table that somebody has removed since was not written for good."""
     contract, target = scope.contract, destination.target
     log = scope.lakehouse.table_path(source.pipeline_log_table) if source.pipeline_log_table else destination.run_log
     if not (delta_log.is_table(target) or parquet_table.is_table(target)):
-        return iter(())
+        return Successes(None, None, ())
     named = source.pipeline_name or contract.table
     own = delta_log.table_id(target) if log == destination.run_log else None
     return successes(log, named, contract.layer, contract.domain, contract.system, own)

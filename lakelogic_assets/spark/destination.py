@@ -24,6 +24,8 @@ class Destination:
     """What gates hold back, of every contract of the lakehouse."""
     approvals: Path
     """What people have signed, of every contract of the lakehouse."""
+    known_files: Path
+    """Which files the contract has read, summed up."""
     reference: str | None = None
     """The target's name for ad-hoc SQL, where it has one."""
 
@@ -42,6 +44,7 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
             intents=Path(f"{aside}_intents"),
             holds=Path(f"{aside}_holds"),
             approvals=Path(f"{aside}_approvals"),
+            known_files=Path(f"{aside}_known_files.json"),
         )
     materialization = contract.materialization
     if materialization.format in ("iceberg", "ducklake"):
@@ -60,6 +63,7 @@ def destination(contract: Contract, lakehouse: Lakehouse, target: Path | None = 
         intents=state / "intents",
         holds=state / "holds",
         approvals=state / "approvals",
+        known_files=state / "known_files" / f"{'/'.join(contract.key)}.json",
         reference=named,
     )
 

@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -67,7 +66,7 @@ from lakelogic_assets.spark.scope import Scope
 from lakelogic_assets.spark.session import jvm_pid, session_alive
 from lakelogic_assets.spark.sources import SourceRead, read_link, read_source
 from lakelogic_assets.spark.sources.given import read_given
-from lakelogic_assets.spark.tables import Lakehouse, fixed_prefix
+from lakelogic_assets.spark.tables import Lakehouse
 from lakelogic_assets.spark.unread import identity_of, record, turned_away
 from lakelogic_assets.spark.withdrawn import may_be_withdrawn, nothing_left, was_written
 
@@ -263,6 +262,8 @@ def _next_batch(run: Run) -> Batch | None:
         decision = Decision() if request.frame is not None else decide(scope, run.destination, request.window)
         if decision.nothing_new:
             return None
+        if decision.note is not None:
+            decision.note.keep(run.destination.known_files)
         read = _read(run, decision)
     is_empty = read.snapshot.is_empty and not _may_be_empty(scope.contract)
     takes_back = may_be_withdrawn(request, scope.contract)
@@ -352,12 +353,6 @@ def _evaluated(run: Run, batch: Batch, blank: RunReport) -> RunReport:
     return deliver(run, batch, evaluation, prepared, draft)
 
 
-def _remembered(batch: Batch) -> dict[str, Any]:
-    """Only where files were read: a run without any tells nothing of where it has come to."""
-    snapshot = batch.read.snapshot
-    return batch.decision.remembered(fixed_prefix(snapshot.description)) if snapshot.files else {}
-
-
 def _findings(batch: Batch, evaluation: Evaluation) -> SchemaFindings:
     """What is unusual about the source; where nothing was read, the columns are only ours."""
     nothing_came = batch.read.snapshot.is_empty
@@ -381,7 +376,7 @@ def _draft(
         dataset_rules=outcomes,
         source=batch.read.name,
         versions_read={batch.read.name: version} if version is not None else {},
-        watermark=watermark_state(batch.read, evaluation) | _remembered(batch),
+        watermark=watermark_state(batch.read, evaluation),
         reasons=judged.reasons,
         asks=judged.asks.as_dict() if judged.asks else None,
         approval=judged.approval.as_dict() if judged.approval else None,

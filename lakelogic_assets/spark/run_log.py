@@ -6,13 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 from operator import and_
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -25,6 +24,7 @@ from lakelogic_assets.report.run import RunReport
 from lakelogic_assets.spark.compaction import keep_few_files
 from lakelogic_assets.spark.delta_log import is_table
 from lakelogic_assets.spark.locks import table_lock
+from lakelogic_assets.spark.log_rows import SEQUENCE, TIMESTAMP, LogRows, dataset_of
 
 _ARROW = {COUNT: pa.int64(), NUMBER: pa.float64(), TIME: pa.timestamp("us", tz="UTC")}
 
@@ -34,11 +34,9 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     return pa.schema([pa.field(name, _ARROW.get(kind, pa.string())) for name, kind in columns.items()])
 
 
-SEQUENCE: Final = "_lakelogic_sequence"
-"""The column by which the log itself says which of its rows came later: a clock may go back, its versions never do."""
 SCHEMA = arrow_schema({**COLUMNS, SEQUENCE: COUNT})
 
-_REPORT, _TIMESTAMP = "report_json", "timestamp"
+_REPORT: Final = "report_json"
 DATA_CAME: Final = ("success", "unchanged")
 """How a run ends whose rows are in the table."""
 _IN_VAIN = ("failed", "blocked", "waiting")
@@ -69,39 +67,71 @@ def append_run(path: str, files: Path | None, report: RunReport, environment: st
 
 def log_dataset(path: str) -> pads.Dataset:
     """The rows of a log. Each run adds a small file, and weighing the statistics of all of them takes longest."""
-    table = DeltaTable(path)
-    files = [unquote(uri) for uri in table.file_uris()]
-    if not files or "://" in path or table.protocol().reader_features or table.metadata().partition_columns:
-        return table.to_pyarrow_dataset()
-    form = pads.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-    return pads.dataset(files, format=form, schema=pa.schema(table.schema().to_arrow()))
+    return dataset_of(DeltaTable(path), path)
 
 
 def successes(
     path: str, table: str, layer: str | None, domain: str | None, system: str | None, table_id: str | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Successes:
     """The runs that took in all there was, as their reports, the newest first; none when there is no log.
 
     What lies behind a reset is forgotten, until a restore brings it back. With a `table_id`, so is what was written to
     a former table of that name.
     """
-    if not is_table(path):
-        return
-    chosen = pads.field("dataset") == table
+    chosen = (pads.field("dataset") == table) & pads.field("status").isin([*DATA_CAME, RESET, RESTORED])
     for name, value in (("data_layer", layer), ("domain", domain), ("system", system)):
         if value is not None:
             chosen &= pads.field(name) == value
-    found = _reports(path, chosen, (*DATA_CAME, RESET, RESTORED), table_id)
-    for report in standing(found):
-        # A window that was run again says nothing about how far the others have come.
-        if report["status"] in DATA_CAME and Window.from_dict(report["window"]).is_full:
-            yield report
+    rows = LogRows(path, chosen) if is_table(path) else None
+    return Successes(rows, table_id, (rows.log_id if rows else None, table, layer, domain, system, table_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place among the rows of a table in a log: the newest one there was, and how many there were with it."""
+
+    run_id: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Successes:
+    """What a log says of the runs that took in all there was; `of` tells whose they are, and in which log."""
+
+    rows: LogRows | None
+    table_id: str | None
+    of: tuple[str | None, ...]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.newest(None)
+
+    def newest(self, count: int | None) -> Iterator[dict[str, Any]]:
+        """Those among so many of the newest rows, or among all."""
+        if self.rows is None:
+            return
+        for report in standing(_parsed(self.rows, self.table_id, count)):
+            # A window that was run again says nothing about how far the others have come.
+            if report["status"] in DATA_CAME and Window.from_dict(report["window"]).is_full:
+                yield report
+
+    @property
+    def mark(self) -> Mark | None:
+        runs = self.rows.runs if self.rows else []
+        return Mark(runs[0][0], len(runs)) if runs else None
+
+    def since(self, mark: Mark | None) -> int | None:
+        """How many rows came since. None where the mark is not there, or what was before it may not stand any more."""
+        runs = self.rows.runs if self.rows else []
+        count = len(runs) - mark.rows if mark else -1
+        if mark is None or not 0 <= count < len(runs) or runs[count][0] != mark.run_id:
+            return None
+        return None if any(status in (RESET, RESTORED) for _, status in runs[:count]) else count
 
 
 def last_success(
     path: str, table: str, layer: str | None, domain: str | None, system: str | None
 ) -> dict[str, Any] | None:
-    return next(successes(path, table, layer, domain, system), None)
+    return next(iter(successes(path, table, layer, domain, system)), None)
 
 
 def unpublished(
@@ -140,28 +170,21 @@ def runs_of(path: str, pipeline_run_id: str) -> set[str]:
     return set(log_dataset(path).to_table(columns=["run_id"], filter=chosen)["run_id"].to_pylist())
 
 
-def _newest_first(path: str, columns: Sequence[str], chosen: pads.Expression | None) -> pa.Table:
-    """Rows of a log in the order in which they were logged, whatever the clocks of their runs said.
-
-    Those that were logged before the log counted them are the oldest, in the order of their times.
-    """
-    dataset = log_dataset(path)
-    counted = [SEQUENCE] if SEQUENCE in dataset.schema.names else []
-    order = [(name, "descending") for name in (*counted, _TIMESTAMP)]
-    rows = dataset.to_table(columns=[*dict.fromkeys((*columns, _TIMESTAMP, *counted))], filter=chosen)
-    return rows.sort_by(order).select([*columns])
-
-
 def _reports(
     path: str, chosen: pads.Expression, statuses: Sequence[str] | None, table_id: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The newest first, each parsed when it is asked for: it names all files of its run, and most never are."""
     if statuses is not None:
         chosen &= pads.field("status").isin([*statuses])
-    for found in _newest_first(path, [_REPORT], chosen)[_REPORT]:
-        text = found.as_py()
-        if text and (table_id is None or _table_of(text) in (None, table_id)):
-            yield json.loads(text)
+    return _parsed(LogRows(path, chosen), table_id, None)
+
+
+def _parsed(rows: LogRows, table_id: str | None, count: int | None) -> Iterator[dict[str, Any]]:
+    """The newest first, each parsed when it is asked for: it names all files of its run, and most never are."""
+    for some in rows.newest([_REPORT], count):
+        for found in some[_REPORT]:
+            text = found.as_py()
+            if text and (table_id is None or _table_of(text) in (None, table_id)):
+                yield json.loads(text)
 
 
 def _table_of(text: str) -> str | None:
@@ -216,14 +239,16 @@ def read_runs(
         return []
     tests = []
     if since is not None:
-        tests.append(pads.field(_TIMESTAMP) >= pa.scalar(since, _ARROW[TIME]))
+        tests.append(pads.field(TIMESTAMP) >= pa.scalar(since, _ARROW[TIME]))
     if contract is not None:
         tests.append(pads.field("contract") == contract)
     if statuses is not None:
         tests.append(pads.field("status").isin([*statuses]))
     chosen = reduce(and_, tests) if tests else None
     columns = [name for name in COLUMNS if with_reports or name != _REPORT]
-    found: list[dict[str, Any]] = _newest_first(path, columns, chosen).slice(0, limit).to_pylist()
+    found: list[dict[str, Any]] = []
+    for some in LogRows(path, chosen).newest(columns, limit):
+        found += some.to_pylist()
     for row in found:
         if with_reports:
             text = row.pop(_REPORT)

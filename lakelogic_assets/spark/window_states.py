@@ -14,6 +14,8 @@ from lakelogic_assets.spark.run_log import read_runs, reports, standing, standin
 WENT_WELL = ("success", "no_new_data", "unchanged")
 """How a run ends whose window needs no other one."""
 _SAY_NOTHING = ("skipped",)
+_TELLING = ("status", "window", "ended_at", "versions_written", "versions_read")
+"""The parts of a report that are kept of all runs at once; the files of all of them are a lot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class History:
 
 
 def history(run_log: str, contract: str) -> History:
-    told = [*reports(run_log, contract)]
+    told = [{name: report.get(name) or {} for name in _TELLING} for report in reports(run_log, contract)]
     windows = (Window.from_dict(report["window"]) for report in told if report["status"] in WENT_WELL)
     begun = min((window.start for window in windows if window.start), default=None)
     return History(_states(standing(told)), begun)

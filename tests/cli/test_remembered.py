@@ -179,3 +179,18 @@ def test_answers_are_kept_elsewhere_where_the_project_is_not_to_be_written_to(
     assert recall(["validate"]) is not None
     assert list((tmp_path / "answers").glob("validate-*.json"))
     assert not (shop / ".cache").exists()
+
+
+def test_a_landing_folder_that_comes_later_is_seen(shop: Path, call: Call) -> None:
+    registry = (
+        "domain: shop\nsystem: till\n"
+        "environments: {local: {storage_root: ./lake, landing_root: ./lake/landing}}\ncontracts: []\n"
+    )
+    folder = shop / "contracts" / "shop" / "till"
+    folder.mkdir(parents=True)
+    (folder / "_system.yaml").write_text(registry, encoding="utf-8")
+    assert "LL316" in call("validate").out
+    assert recall(["validate"]) is not None
+    (shop / "lake" / "landing").mkdir(parents=True)
+    assert recall(["validate"]) is None
+    assert "LL316" not in call("validate").out

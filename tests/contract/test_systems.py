@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from lakelogic_assets.contract.loading import load_paths, load_project
 from lakelogic_assets.contract.registry import Registry
 from lakelogic_assets.project import Project
@@ -164,6 +166,45 @@ def test_a_root_below_the_storage_root_moves_with_it(write: Write) -> None:
     assert here.quarantine.target == ".lakehouse/_quarantine/sales_silver_orders"
     there = load_project(Project(folder), {"LAKELOGIC_VAR_LAKE": "/data/lake"}).find("silver_orders")
     assert there.quarantine.target == "/data/lake/_quarantine/sales_silver_orders"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_files_that_others_deliver_are_not_looked_for_elsewhere_unless_somebody_is_told(
+    write: Write, tmp_path: Path, is_there: bool
+) -> None:
+    lake, bronze = tmp_path / "mnt", BRONZE.replace("path: data", "path: '{landing_root}/orders'")
+    registry = f"environments:\n  local:\n    storage_root: {lake}\n    landing_root: '{lake}/landing/{{domain}}'\n"
+    folder = write(
+        {**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + registry, "sales/till/bronze_orders.yaml": bronze}
+    )
+    if is_there:
+        (lake / "landing" / "sales").mkdir(parents=True)
+    here = load_project(Project(folder), {})
+    assert here.find("bronze_orders").source.path == (f"{lake}" if is_there else ".lakehouse") + "/landing/sales/orders"
+    told = [] if is_there else ["sales/till/_system.yaml LL316 11"]
+    assert problems(here, folder) == told
+    if not is_there:
+        assert f"{lake}/landing" in here.problems[0].message
+        assert ".lakehouse/landing" in here.problems[0].message
+    named = load_project(Project(folder), {"LAKELOGIC_VAR_LAKE": "/data/lake"})
+    assert named.find("bronze_orders").source.path == "/data/lake/landing/sales/orders"
+    assert named.problems == ()
+
+
+def test_files_that_are_made_here_stay_with_the_lake_wherever_it_is(write: Write) -> None:
+    registry = (
+        "storage: {landing_root: '{storage_root}/landing/{system}'}\n"
+        "environments:\n  local_spark: {catalog: local, storage_root: ./lakehouse_spark, data_root: './lakehouse_spark/{domain}'}\n"
+    )
+    bronze = BRONZE.replace("path: data", "path: '{landing_root}/orders'")
+    folder = write(
+        {**TREE, "sales/till/_system.yaml": SYSTEM + INDEX + registry, "sales/till/bronze_orders.yaml": bronze}
+    )
+    (folder / "lakehouse_spark" / "landing" / "till").mkdir(parents=True)
+    for environ, lake in (({}, ".lakehouse"), ({"LAKELOGIC_VAR_LAKE": "/data/lake"}, "/data/lake")):
+        registry_there = load_project(Project(folder, "local_spark"), environ)
+        assert registry_there.find("bronze_orders").source.path == f"{lake}/landing/till/orders"
+        assert registry_there.problems == ()
 
 
 def test_resources_elsewhere_are_laid_over_a_project_that_is_not_touched(write: Write) -> None:

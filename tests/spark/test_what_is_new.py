@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakelogic_assets.errors import EngineError
+from lakelogic_assets.spark import boundaries
 
 if TYPE_CHECKING:
     from tests.spark.conftest import Sandbox
@@ -60,3 +62,19 @@ def test_plain_files_that_do_not_tell_what_is_new_are_appended_once_and_then_ref
     with pytest.raises(EngineError, match=r"source\.watermark_field"):
         sandbox.processor(text).run()
     assert sandbox.target(text, "id") == [(1,)]
+
+
+def test_files_that_many_runs_have_read_are_summed_up_and_read_once(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boundaries, "_MANY_REPORTS", 1)
+    text = "model: {fields: [{name: id, type: int}]}\nmaterialization: {strategy: append}\n"
+    landing = sandbox.folder / "in"
+    landing.mkdir()
+    text += f"source: {{type: landing, path: {landing}, format: csv, load_mode: incremental}}\n"
+    for number in range(3):
+        (landing / f"{number}.csv").write_text(f"id\n{number}\n", encoding="utf-8")
+        assert sandbox.processor(text).run().counts.good == 1
+    place = sandbox.processor(text).destination
+    assert json.loads(place.known_files.read_text(encoding="utf-8"))["rows"] == 2
+    assert sandbox.processor(text).run().status == "no_new_data"

@@ -27,12 +27,12 @@ class FileStat:
     mtime: float
 
 
-def files_of(watermark: Mapping[str, Any], root: str | None = None, what: str = "files") -> frozenset[FileStat] | None:
-    """The files that a run has read by its own account, or `known` before it; None where it does not name them.
+def files_of(watermark: Mapping[str, Any], root: str | None = None) -> frozenset[FileStat] | None:
+    """The files that a run has read by its own account; None where it does not name them.
 
     `root` is where their source is by now, since a project may have moved; without it, where it was.
     """
-    listed = watermark.get(what)
+    listed = watermark.get("files")
     if listed is None:
         return None
     base = str(watermark.get("root", "") if root is None else root).rstrip("/")
