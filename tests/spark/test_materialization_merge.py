@@ -351,3 +351,9 @@ def test_a_moment_at_the_ends_of_time_is_a_key_like_any_other(
     for value in ("old", "new"):
         trips.merge(spark.sql(f"SELECT TIMESTAMP'{moment}Z' AS at, '{value}' AS v"))
     assert [row.v for row in trips.rows("v")] == ["new"]
+
+
+def test_a_key_may_have_any_name(table: Callable[..., Table]) -> None:
+    odd = table("n", "count")
+    odd.merge([(1, 1, "a")], "n int, count int, v string")
+    assert odd.merge([(1, 1, "b"), (1, 2, "c")], "n int, count int, v string") == MergeResult(1, 1, 0, 1)

@@ -131,9 +131,9 @@ def key_facts(frame: DataFrame, keys: Sequence[str], contract: Contract) -> KeyF
     """Count keys and find their bounds, in one job."""
     bounds = _Bounds.of(frame, keys, contract)
     counted = [
-        F.sum("n").alias("rows"),
+        F.sum(_TIMES).alias("rows"),
         F.count(F.lit(1)).alias("keys"),
-        F.count_if(F.col("n") > 1).alias("duplicates"),
+        F.count_if(column(_TIMES) > 1).alias("duplicates"),
     ]
     distinct = frame.groupBy(*map(column, keys)).agg(F.count(F.lit(1)).alias(_TIMES))
     found = distinct.agg(*counted, _incomplete(keys), *bounds.wanted(contract)).collect()[0].asDict()
