@@ -18,7 +18,7 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame
 
 from lakelogic_assets.errors import RaceLostError, TableGoneError
-from lakelogic_assets.spark import delta_log
+from lakelogic_assets.spark import delta_log, locks
 from lakelogic_assets.spark.driver.scala import each, mapping, none, sequence
 
 
@@ -150,6 +150,9 @@ def hold(
 
 
 def enter(transaction: Any, path: str, app: str, generation: int) -> None:
-    """Delta lets one of two transactions of a name commit, but only if both have asked for the name."""
-    if int(transaction.txnVersion(app)) >= generation:
+    """Delta lets one of two transactions of a name commit, but only if both have asked for the name.
+
+    It costs a look through the table's log, and where a lock keeps others away there is no second one.
+    """
+    if not locks.has_lock(path) and int(transaction.txnVersion(app)) >= generation:
         raise RaceLostError(f"Another run of the same window has committed to {path} meanwhile.")
