@@ -15,6 +15,14 @@ STOPS_ALL: Final = "two rows of one key would keep the whole table from being pu
 _REMOVING: Final = (ops.Deduplicate, ops.DeduplicateByLatest)
 
 
+def refuses_copies(judge: Contract, contract: Contract) -> bool:
+    """Whether a merge by key fails as a whole where a row stands in the file twice."""
+    said = judge.materialization
+    steps = (*judge.transformations, *contract.transformations)
+    removed = any(isinstance(step.operation, _REMOVING) for step in steps)
+    return said.strategy == "merge" and not said.merge_dedup_guard and not removed
+
+
 def why_unnoticed(judge: Contract, contract: Contract, feed: Feed, rule: DatasetRule) -> str | None:
     """Why no copy of a row is to break the rule; None where it breaks it and the rest of the table is published."""
     if not isinstance(rule.test, Unique):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lakelogic_assets.authoring.synthetic.comparisons import UNKNOWN, Comparison, demands
-from lakelogic_assets.authoring.synthetic.copies import STOPS_ALL, why_unnoticed
+from lakelogic_assets.authoring.synthetic.copies import STOPS_ALL, refuses_copies, why_unnoticed
 from lakelogic_assets.authoring.synthetic.feeds import deduplicated_by
 from lakelogic_assets.authoring.synthetic.hints import TIMES, is_number
 from lakelogic_assets.authoring.synthetic.rules import NOWHERE, asked_by, broken_by
@@ -85,7 +85,9 @@ def plan_breaker(registry: Registry, feed: Feed, *, typed: bool) -> Breaker:
                 unbroken[name] = why
     if not found:
         found = [each for each in _generic(feed, typed=typed) if each.column not in protected]
-    if feed.key and STOPS_ALL not in unbroken.values():
+    if any(refuses_copies(judge, contract) for judge in judges(registry, contract)):
+        unbroken |= dict.fromkeys(doubled, STOPS_ALL)
+    elif feed.key and STOPS_ALL not in unbroken.values():
         found.append(Fault("duplicate row", noticed_by=tuple(doubled)))
     return Breaker(_merged(found), dict(_admitted(registry, contract, feed)), unbroken)
 
