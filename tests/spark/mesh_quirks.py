@@ -281,7 +281,7 @@ FILES = {
         version: 1.0.0
         info: {title: Channels, table_name: gold_social_channels, target_layer: gold}
         primary_key: [channel]
-        model: {fields: [{name: channel, type: string, required: true}]}
+        model: {fields: [{name: channel, type: string, required: true}, {name: label, type: string}]}
         source: {type: landing, path: "{landing_root}/channels", format: csv, options: {header: "true"}, load_mode: full}
     """,
     "marketing/ads/contracts/bronze/bronze_ads_spend_v1.0.yaml": """
