@@ -120,7 +120,8 @@ class _Rewriting:
         listed = self._listed()
         if listed.size() > _MOST_FILES:
             return None
-        files = {f"{self._base}/{unquote(file.path())}": file for file in each(listed)}
+        base = _plain_path(self.transaction.deltaLog().dataPath().toString())
+        files = {f"{base}/{unquote(file.path())}": file for file in each(listed)}
         near = table.alias("t").where(clauses.span) if clauses.span is not None else table
         nearby = _named(files, near.inputFiles())
         if nearby is None or counts.updated + counts.deleted >= _MOST * rows_in(self.path, nearby):
@@ -136,10 +137,6 @@ class _Rewriting:
         jvm: Any = self.spark._jvm
         anything = jvm.org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral()
         return self.transaction.filterFiles(sequence(jvm, [anything]), True)
-
-    @property
-    def _base(self) -> str:
-        return _plain_path(self.transaction.deltaLog().dataPath().toString())
 
     def add_up(self, former: Sequence[Any], files: Sequence[Any], counts: Changed) -> bool:
         """Whether there are as many rows as there must be now."""
